@@ -75,6 +75,8 @@ void quota_boot_memory(uint64_t npages)
     defaults[QUOTA_FLIGHTS] = MIN(npages / 16, UINT64_C(4096));
     defaults[QUOTA_LOCKS] = npages;
     defaults[QUOTA_SHARED] = npages / 2;
+    defaults[QUOTA_REGIONS] = npages;
+    defaults[QUOTA_SECTION_MAPS] = npages;
     defaults[QUOTA_PROCESSES] = npages / 16;
     defaults[QUOTA_TIMERS] = npages / 8; /* each process may have one, and timerfds */
     quota_set_limits();

@@ -32,6 +32,28 @@ static inline void npp_free_charged(void *p, size_t nbytes, uint16_t account)
     npp_free(p, nbytes);
 }
 
+/* A structure of nonpaged pool that is counted as one of a kind of its own, instead of its bytes.
+   NULL: *full tells whether the account is at its limit. */
+static inline void *npp_alloc_counted(size_t nbytes, enum quota_kind kind, uint16_t account,
+                                      bool *full)
+{
+    void *p;
+
+    *full = !quota_count_take(&accounts[account].count[kind], 1);
+    if (unlikely(*full))
+        return NULL;
+    p = npp_alloc(nbytes);
+    if (unlikely(!p))
+        quota_count_give(&accounts[account].count[kind], 1);
+    return p;
+}
+
+static inline void npp_free_counted(void *p, size_t nbytes, enum quota_kind kind, uint16_t account)
+{
+    quota_count_give(&accounts[account].count[kind], 1);
+    npp_free(p, nbytes);
+}
+
 static inline void *pgd_alloc_charged(size_t nbytes, uint16_t account)
 {
     void *p;

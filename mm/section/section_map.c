@@ -47,7 +47,7 @@
 #include "kernel/base/range.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/thread.h"
-#include "mm/pool/pool.h"
+#include "mm/pool/pool_charged.h"
 #include "mm/pt/pt.h"
 #include "mm/section/section_pt.h"
 #include "mm/section/shpt.h"
@@ -174,20 +174,31 @@ cond_t section_map_check(struct aspace *as, const struct section_map_request *r,
 
 /* ---- mappings ---- */
 
+/* A mapping that is on no list yet, charged to the current thread's user. NULL: *why is SS$_EXQUOTA
+   or SS$_INSFMEM. */
 static struct section_map *smap_create(struct aspace *as, struct section *s, vaddr_t start,
-                                       bool shared)
+                                       bool shared, cond_t *why)
 {
-    struct section_map *m = npp_alloc(sizeof(*m));
+    uint16_t account = pool_account();
+    bool full;
+    struct section_map *m = npp_alloc_counted(sizeof(*m), QUOTA_SECTION_MAPS, account, &full);
 
+    *why = full ? SS$_EXQUOTA : SS$_INSFMEM;
     if (m) {
         list_init(&m->link);
         m->section = s;
         m->aspace = as;
         m->start = start;
         m->shared = shared;
+        m->account = account;
         m->table = PFN_NONE;
     }
     return m;
+}
+
+static void smap_free(struct section_map *m)
+{
+    npp_free_counted(m, sizeof(*m), QUOTA_SECTION_MAPS, m->account);
 }
 
 static void smap_link(struct section_map *m)
@@ -203,10 +214,11 @@ int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_en
                      vaddr_t start)
 {
     struct section *s = e->smap->section;
+    cond_t why;
 
     if (!section_try_share(s))
         return -ENOMEM;
-    other->smap = smap_create(as, s, start, e->smap->shared);
+    other->smap = smap_create(as, s, start, e->smap->shared, &why);
     if (!other->smap) {
         section_drop(s);
         return -ENOMEM;
@@ -217,7 +229,7 @@ int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_en
 void section_map_uncopy(struct map_entry *other)
 {
     section_drop(other->smap->section); /* not the last share: the copied mapping has another */
-    npp_free(other->smap, sizeof(*other->smap));
+    smap_free(other->smap);
     other->smap = NULL;
 }
 
@@ -232,7 +244,7 @@ static void smap_end(struct section_map *m)
     list_remove(&m->link);
     s->nmaps--;
     spin_unlock(&s->lock, ipl);
-    npp_free(m, sizeof(*m));
+    smap_free(m);
     section_drop(s);
 }
 
@@ -275,8 +287,8 @@ cond_t section_map(struct aspace *as, struct section *s, const struct section_ma
                    vaddr_t *va, uint64_t *length)
 {
     struct map_entry *e = map_entry_alloc();
-    struct section_map *m = smap_create(as, s, 0, false);
-    cond_t status = SS$_INSFMEM;
+    cond_t status;
+    struct section_map *m = smap_create(as, s, 0, false, &status);
     struct plan p;
 
     if (e && m) {
@@ -292,7 +304,7 @@ cond_t section_map(struct aspace *as, struct section *s, const struct section_ma
     if (e)
         map_entry_free(e);
     if (m)
-        npp_free(m, sizeof(*m));
+        smap_free(m);
     return status;
 }
 

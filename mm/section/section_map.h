@@ -18,6 +18,7 @@ struct section_map {         /* nonpaged pool; constant while it is linked, exce
                                 place of a walk of the list */
     vaddr_t start;           /* of the map entry */
     bool shared;             /* through shared page tables */
+    uint16_t account;        /* number of the account that is charged for it (kernel/quota) */
     pfn_t table; /* a level-2 page for a split that is prepared, else PFN_NONE; the aspace's mutex,
                     exclusive */
 };
@@ -43,7 +44,7 @@ cond_t section_map_check(struct aspace *as, const struct section_map_request *r,
    bytes) say what was mapped. After an error nothing has changed and the caller still has its
    share: SS$_OFF_NOTPAGALGN, SS$_OFFSET_TOO_BIG, SS$_LEN_NOTPAGMULT, SS$_LENVIO, SS$_IVREGID,
    SS$_NOSHPTS, SS$_VA_NOTPAGALGN, SS$_PAGNOTINREG, SS$_VA_IN_USE, SS$_REGISFULL, SS$_VASFULL,
-   SS$_INSFMEM. IPL 0; takes the mutex of as, exclusively. */
+   SS$_INSFMEM, SS$_EXQUOTA (USER_SECTION_MAPS). IPL 0; takes the mutex of as, exclusively. */
 cond_t section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
                    vaddr_t *va, uint64_t *length);
 

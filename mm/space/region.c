@@ -30,7 +30,7 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/range.h"
-#include "mm/pool/pool.h"
+#include "mm/pool/pool_charged.h"
 #include "mm/space/aspace_private.h"
 
 #define REGION_FLAGS                                                                   \
@@ -130,16 +130,39 @@ static void remove_locked(struct aspace *as, struct region *r)
     aspace_region_gone_locked(as, r->start);
 }
 
+/* Memory for a region, charged to the current thread's user. NULL: *why is SS$_EXQUOTA or
+   SS$_INSFMEM. */
+static struct region *region_alloc(cond_t *why)
+{
+    uint16_t account = pool_account();
+    bool full;
+    struct region *r = npp_alloc_counted(sizeof(*r), QUOTA_REGIONS, account, &full);
+
+    *why = full ? SS$_EXQUOTA : SS$_INSFMEM;
+    if (r)
+        r->account = account;
+    return r;
+}
+
+static void region_free(struct region *r)
+{
+    npp_free_counted(r, sizeof(*r), QUOTA_REGIONS, r->account);
+}
+
 int region_fork_locked(struct aspace *src, struct aspace *dst)
 {
     struct region *r, *before = NULL;
 
     list_for_each_entry(r, &src->regions, link) {
-        struct region *copy = npp_alloc(sizeof(*copy));
+        cond_t why;
+        struct region *copy = region_alloc(&why);
+        uint16_t account;
 
         if (!copy)
             return -ENOMEM;
+        account = copy->account;
         *copy = *r;
+        copy->account = account;
         insert_after(dst, before, copy);
         before = copy;
     }
@@ -154,7 +177,7 @@ void region_clear_locked(struct aspace *as)
     as->region_tree.root = NULL;
     as->region_by_id.root = NULL;
     while ((l = list_pop_head(&as->regions)) != NULL)
-        npp_free(list_entry(l, struct region, link), sizeof(struct region));
+        region_free(list_entry(l, struct region, link));
 }
 
 static struct region_view view_of(const struct region *r)
@@ -298,9 +321,9 @@ cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t
 
     if (status != SS$_NORMAL)
         return status;
-    r = npp_alloc(sizeof(*r));
+    r = region_alloc(&status);
     if (!r)
-        return SS$_INSFMEM;
+        return status;
     mutex_lock(&as->lock);
     status = place_locked(as, length, flags, &start);
     if (status == SS$_NORMAL) {
@@ -310,13 +333,14 @@ cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t
                              /* The less privileged of what is asked and the caller: user. */
                              .prot = VA$C_UCREATE_UOWN,
                              .start = start,
-                             .end = start + length};
+                             .end = start + length,
+                             .account = r->account};
         insert_locked(as, r);
         *out = view_of(r);
     }
     mutex_unlock(&as->lock);
     if (status != SS$_NORMAL)
-        npp_free(r, sizeof(*r));
+        region_free(r);
     return status;
 }
 
@@ -343,7 +367,7 @@ cond_t region_delete(struct aspace *as, uint64_t id, bool privileged, struct reg
     }
     mutex_unlock(&as->lock);
     if (r)
-        npp_free(r, sizeof(*r));
+        region_free(r);
     return status;
 }
 

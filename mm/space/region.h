@@ -23,8 +23,9 @@ struct region {       /* nonpaged pool; constant while it is in its address spac
     };
     struct treap_node by_id; /* in aspace.region_by_id */
     uint64_t id;
-    uint32_t flags; /* VA$M_* */
-    uint32_t prot;  /* create mode << 4 | owner mode */
+    uint32_t flags;   /* VA$M_* */
+    uint32_t prot;    /* create mode << 4 | owner mode */
+    uint16_t account; /* number of the account that is charged for it (kernel/quota) */
 };
 
 /* A copy of what the services use of a region, created or default. */
@@ -57,7 +58,8 @@ bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end);
 
 /* $CREATE_REGION_64. start 0: the system chooses the address. privileged: the caller may ask for
    VA$M_PERMANENT. SS$_NORMAL and *out, or SS$_IVREGFLG, SS$_IVREGPROT, SS$_LEN_NOTPAGMULT,
-   SS$_VA_NOTPAGALGN, SS$_NOT_PROCESS_VA, SS$_VA_IN_USE, SS$_VASFULL, SS$_INSFMEM, SS$_NOPRIV. */
+   SS$_VA_NOTPAGALGN, SS$_NOT_PROCESS_VA, SS$_VA_IN_USE, SS$_VASFULL, SS$_INSFMEM, SS$_NOPRIV,
+   SS$_EXQUOTA (USER_REGIONS). */
 cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t flags,
                      vaddr_t start, bool privileged, struct region_view *out);
 /* $DELETE_REGION_64: delete the region and everything mapped in it. SS$_NORMAL and *out (what it

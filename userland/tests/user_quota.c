@@ -26,10 +26,11 @@
 #include <tap.h>
 #include <vadef.h>
 
-#define UID     1000
-#define PAGE    8192ul
-#define WORKERS 6
-#define LIMIT   40l /* at which limits that count things are tested */
+#define UID       1000
+#define PAGE      8192ul
+#define WORKERS   6
+#define LIMIT     40l /* at which limits that count things are tested */
+#define BUS_FRAME ((1ul << 30) + 0x70000000ul / PAGE) /* of PCI memory without a device */
 
 static char block[8 * PAGE];
 static int report[2]; /* pipe by which attackers say that they are done, with a result */
@@ -322,6 +323,49 @@ static void make_sections(void)
     say(status);
 }
 
+/* Regions, until one is refused; then one less makes room for one more. */
+static void make_regions(void)
+{
+    GENERIC_64 id, last = {{0}};
+    unsigned __int64 length;
+    void *va;
+    long n = 0;
+    int status;
+
+    while ((status = sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length)) & 1) {
+        last = id;
+        n++;
+    }
+    say(n);
+    say(status);
+    sys$delete_region_64(&last, 3, &va, &length);
+    say(sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length));
+    say(fork() < 0 ? errno : 0); /* it would have as many */
+}
+
+/* Mappings of one section, likewise. */
+static void make_maps(void)
+{
+    static char name[] = "HOG_MAPPED";
+    struct dsc$descriptor_s d = {sizeof(name) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S, name};
+    GENERIC_64 id = {.gen64$q_quadword = VA$C_P2};
+    unsigned __int64 length;
+    void *va, *last = NULL;
+    long n = 0;
+    int status = sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_EXPREG, &va, &length);
+
+    while (status & 1) {
+        last = va;
+        n++;
+        status = sys$mgblsc_64(&d, 0, &id, 0, 0, 0, SEC$M_EXPREG, &va, &length);
+    }
+    say(n);
+    say(status);
+    sys$deltva_64(&id, last, PAGE, 3, &va, &length);
+    say(sys$mgblsc_64(&d, 0, &id, 0, 0, 0, SEC$M_EXPREG, &va, &length));
+    say(fork() < 0 ? errno : 0); /* it would have as many */
+}
+
 /* Names of its process, as long as there is room. */
 static void make_names(void)
 {
@@ -399,6 +443,50 @@ static void test_hogs(void)
     nothing_left("hogs of memory");
 }
 
+/* Sections of each kind, by a process that has the rights and privileges for them: it has only the
+ * real id of the user, who is charged. */
+static void test_section_kinds(void)
+{
+    static char name[] = "HOG_KIND";
+    struct dsc$descriptor_s d = {sizeof(name) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S, name};
+    long none[] = {0, 0, 0};
+    int status;
+    pid_t pid;
+
+    set_limit("USER_SECTIONS", 0);
+    pid = fork();
+    if (pid == 0) {
+        if (setreuid(UID, 0) != 0)
+            _exit(97);
+        none[0] = sys$create_gdzro(&d, 0, 0, PAGE, 0, 0);
+        none[1] = sys$create_gpfile(&d, 0, 0, PAGE, 0, 0);
+        none[2] = sys$create_gpfn(&d, 0, 0, BUS_FRAME, 1, 0, 0);
+        for (unsigned i = 0; i < 3; i++)
+            say(none[i]);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    is(result(), SS$_EXQUOTA, "no memory-resident section");
+    is(result(), SS$_EXQUOTA, "no section in the page file");
+    is(result(), SS$_EXQUOTA, "no page-frame section");
+    set_limit("USER_SECTIONS", -1);
+}
+
+/* The edge of what services make for a process, and fork copies. */
+static void test_edge_of(const char *limit, const char *what, void (*fn)(void))
+{
+    set_limit(limit, LIMIT);
+    attack(fn, 1);
+    is(result(), LIMIT, "as many %s as %s says", what, limit);
+    is(result(), SS$_EXQUOTA, "then SS$_EXQUOTA");
+    is(result(), SS$_NORMAL, "and one more instead of one that is gone");
+    is(result(), ENOMEM, "a fork, which would copy them, fails");
+    root_works("beside them");
+    end_attack();
+    set_limit(limit, -1);
+    nothing_left(what);
+}
+
 static void test_edges(void)
 {
     static char name[] = "LNM$JOB";
@@ -464,7 +552,11 @@ static void test_edges(void)
     is(result(), SS$_EXQUOTA, "then SS$_EXQUOTA");
     end_attack();
     set_limit("USER_SECTIONS", -1);
+    test_section_kinds();
     nothing_left("files and sections");
+
+    test_edge_of("USER_REGIONS", "regions", make_regions);
+    test_edge_of("USER_SECTION_MAPS", "mappings of a section", make_maps);
 
     sys$trnlnm(NULL, &directory, &directory, NULL, NULL); /* makes the table of the job: root's */
     set_limit("USER_PAGED", 1000 * LIMIT);

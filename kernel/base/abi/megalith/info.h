@@ -200,6 +200,8 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_LOCKS,
                   MEGA_QUOTA_IPC,
                   MEGA_QUOTA_SHARED,
+                  MEGA_QUOTA_REGIONS,
+                  MEGA_QUOTA_SECTION_MAPS,
                   MEGA_QUOTA_KINDS
 };
 struct mega_account {
