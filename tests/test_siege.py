@@ -1,4 +1,4 @@
-"""One unprivileged user against everybody else (userland/tests/siege): `make soak`."""
+"""Unprivileged users against everybody else (userland/tests/siege): briefly, and in `make soak`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from lib.tap import check_tap
 PARAMETERS = ("--set", "GBLSECTIONS=2000", "--set", "GBLPAGFIL=65536")
 
 
-def besiege(seconds: int, processes: int, seed: str, *, smp: int, memory: str) -> None:
-    words = ("/tests/siege", str(seconds), str(processes), seed)
+def besiege(
+    seconds: int, processes: int, seed: str, *options: str, smp: int, memory: str, users: int = 1
+) -> None:
+    words = ("/tests/siege", str(seconds), str(processes), seed, str(users))
     limit = 3 * seconds + 300  # a last resort: the program bounds itself by the guest's time
-    done = run_guest(*words, smp=smp, memory=memory, options=PARAMETERS, timeout=limit)
+    done = run_guest(*words, smp=smp, memory=memory, options=(*PARAMETERS, *options), timeout=limit)
     if done.status in (124, 125):
         done.expect(0)
     check_tap(done.output.decode(errors="replace"))
@@ -26,3 +28,8 @@ def besiege(seconds: int, processes: int, seed: str, *, smp: int, memory: str) -
 def test_siege() -> None:
     seconds = int(os.environ.get("SOAK_SECONDS", "600"))
     besiege(seconds, 2000, os.environ.get("SOAK_SEED", "1"), smp=4, memory="2G")
+
+
+def test_two_users() -> None:
+    """Two hostile users beside each other, briefly, with few processes."""
+    besiege(2, 34, "1", "--set", "USER_PROCESSES=100", smp=2, memory="256M", users=2)

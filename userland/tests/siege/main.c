@@ -1,11 +1,12 @@
 /*
- * One user besieges the system: a crowd of unprivileged processes does everything at once that may
- * use up or block something, while root's shell, which was open before, must answer each command in
- * time. Then the user's processes are killed and its files removed, and everything must be as it
- * was before: memory, pools, processes, names and sections, to the page and to the byte.
+ * One user, or several, besiege the system: a crowd of unprivileged processes does everything at
+ * once that may use up or block something, while root's shell, which was open before, must answer
+ * each command in time. Then the users' processes are killed and their files removed, and
+ * everything must be as it was before: memory, pools, processes, names and sections, to the page
+ * and to the byte.
  *
- * `siege SECONDS PROCESSES SEED`. The shell is connected by pipes; an answer is the echo of a
- * number behind the command's output, and its time is the guest's. The processes of the user are
+ * `siege SECONDS PROCESSES SEED USERS`. The shell is connected by pipes; an answer is the echo of a
+ * number behind the command's output, and its time is the guest's. The processes of a user are
  * started and replaced by a leader, which is one of its attackers' targets and is replaced itself.
  */
 #define _GNU_SOURCE
@@ -29,7 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define USER             1000
+#define USER             1000 /* the first one */
+#define USERS_MAX        4u
 #define TICKS_PER_SECOND 1024
 #define ANSWER_MS        2000
 #define PATIENCE_MS      120000 /* for an answer that is late; only its lateness is a failure */
@@ -238,7 +240,13 @@ static const char *const commands[] = {
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* ---- the user ---- */
+/* ---- the users ---- */
+
+static unsigned users = 1;
+static pid_t leader[USERS_MAX];
+static unsigned leaders; /* so far */
+
+static bool is_hostile(uint32_t uid) { return uid >= USER && uid < USER + users; }
 
 static pid_t attacker(unsigned number, uint64_t seed)
 {
@@ -255,12 +263,12 @@ static pid_t attacker(unsigned number, uint64_t seed)
 }
 
 /* The leader keeps `count` attackers alive. */
-static void lead(unsigned count, uint64_t seed)
+static void lead(uint32_t uid, unsigned count, uint64_t seed)
 {
     unsigned number = 0, alive = 0;
 
     setsid();
-    if (setgid(USER) || setuid(USER))
+    if (setgid(uid) || setuid(uid))
         _exit(1);
     for (;;) {
         while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -274,27 +282,31 @@ static void lead(unsigned count, uint64_t seed)
     }
 }
 
-static pid_t start_leader(unsigned count, uint64_t seed)
+/* Start the leader of each user who has none. */
+static void start_leaders(unsigned count, uint64_t seed)
 {
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        close(shell_in);
-        close(shell_out);
-        lead(count, seed);
+    for (unsigned i = 0; i < users; i++) {
+        if (leader[i] > 0 && waitpid(leader[i], NULL, WNOHANG) != leader[i])
+            continue;
+        leaders++;
+        leader[i] = fork();
+        if (leader[i] == 0) {
+            close(shell_in);
+            close(shell_out);
+            lead(USER + i, count / users, seed + leaders);
+        }
     }
-    return pid;
 }
 
-/* Kill every process of the user once. Their number. */
-static unsigned kill_user(void)
+/* Kill every process of the users once. Their number. */
+static unsigned kill_users(void)
 {
     struct mega_process p;
     unsigned found = 0;
     long at = 0;
 
     while (mega$info(MEGA_INFO_PROCESS, at, &p, sizeof(p)) == SS$_NORMAL) {
-        if (p.uid == USER && p.state != MEGA_STATE_ENDED) {
+        if (is_hostile(p.uid) && p.state != MEGA_STATE_ENDED) {
             kill((pid_t)p.pid, SIGKILL);
             found++;
         }
@@ -303,26 +315,31 @@ static unsigned kill_user(void)
     return found;
 }
 
-static unsigned count_user(unsigned *most)
+static void count_processes(unsigned *most)
 {
     struct mega_process p;
     unsigned found = 0;
     long at = 0;
 
     while (mega$info(MEGA_INFO_PROCESS, at, &p, sizeof(p)) == SS$_NORMAL) {
-        found += p.uid == USER;
+        found += is_hostile(p.uid);
         at = -1 - (long)p.pid;
     }
     *most = found > *most ? found : *most;
-    return found;
 }
 
-static bool end_user(pid_t leader)
+/* Leaders that were killed, too, are there until they were waited for. */
+static bool end_users(void)
 {
     for (unsigned round = 0; round < ROUNDS_KILL; round++) {
-        if (leader > 0 && waitpid(leader, NULL, WNOHANG) == leader)
-            leader = 0;
-        if (kill_user() == 0 && leader == 0)
+        unsigned left = kill_users();
+
+        for (unsigned i = 0; i < users; i++) {
+            if (leader[i] > 0 && waitpid(leader[i], NULL, WNOHANG) == leader[i])
+                leader[i] = 0;
+            left += leader[i] > 0;
+        }
+        if (left == 0)
             return true;
         siege_nap_ms(5);
     }
@@ -351,12 +368,13 @@ int main(int argc, char **argv)
     unsigned seconds = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 200;
     uint64_t seed = argc > 3 ? (uint64_t)atol(argv[3]) : 1;
-    unsigned asked = 0, late = 0, wrong = 0, silent = 0, most = 0, leaders = 1;
-    double longest = 0, took, end;
+    unsigned asked = 0, late = 0, wrong = 0, silent = 0, most = 0;
+    double longest[COMMANDS] = {0}, took, end;
     struct inventory before, after;
     int status;
-    pid_t leader;
 
+    users = argc > 4 && atoi(argv[4]) > 0 ? (unsigned)atoi(argv[4]) : 1;
+    users = users < USERS_MAX ? users : USERS_MAX;
     siege_seed(seed);
     nftw("/", read_whole, 16, FTW_PHYS);
     memset(seen, 1, sizeof(seen));
@@ -369,11 +387,11 @@ int main(int argc, char **argv)
     wrong = 0;
     /* What this process does later, so that its own memory does not grow any more. */
     remove_files();
-    kill_user();
+    kill_users();
     settle(&before, NULL);
     settle(&before, NULL);
     end = now_ms() + seconds * 1e3;
-    leader = start_leader(count, seed);
+    start_leaders(count, seed);
     /* Whole rounds, so that the last one has removed what it made. */
     while ((now_ms() < end || asked % COMMANDS != 0) && silent == 0) {
         unsigned which = asked++ % COMMANDS;
@@ -386,25 +404,23 @@ int main(int argc, char **argv)
         if (took > ANSWER_MS || took < 0 || status != 0)
             diag("\"%s\": status %d after %.0f ms, by the clock %.0f", commands[which], status,
                  took, clock_ms() - began);
-        longest = took > longest ? took : longest;
-        count_user(&most);
-        if (waitpid(leader, NULL, WNOHANG) == leader) {
-            leader = start_leader(count, ++seed);
-            leaders++;
-        }
+        longest[which] = took > longest[which] ? took : longest[which];
+        count_processes(&most);
+        start_leaders(count, seed);
         siege_nap_ms(200);
     }
-    diag("%u commands, the longest took %.0f ms; at most %u processes of the user, %u leaders",
-         asked, longest, most, leaders);
-    ok(most > count / 2, "the user had %u processes", most);
+    diag("%u commands; at most %u processes of %u users, %u leaders", asked, most, users, leaders);
+    for (unsigned i = 0; i < COMMANDS; i++)
+        diag("longest answer: %6.0f ms  %s", longest[i], commands[i]);
+    ok(most > count / 2, "the users had %u processes", most);
     is(silent, 0, "root's shell answers");
     is(late, 0, "each answer comes within %d ms", ANSWER_MS);
     is(wrong, 0, "each command succeeds");
 
-    ok(end_user(leader), "the user's processes can be killed");
+    ok(end_users(), "the users' processes can be killed");
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
-    ok(remove_files(), "root removes the user's files");
+    ok(remove_files(), "root removes the users' files");
     settle(&after, &before);
     compare(&before, &after);
     close(shell_in);
