@@ -106,6 +106,8 @@ void flight_check(void);
 /* Free messages of a closed socket that carry files, later, in the thread. */
 void flight_discard(struct message *m);
 
+extern const struct file_ops socket_ops;
+
 static inline void sock_get(struct sock *s) { __atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED); }
 struct sock *sock_alloc(unsigned type);
 enum sock_state sock_state(struct sock *s);
@@ -119,8 +121,11 @@ void sock_unname(struct sock *s);
 void sock_end(struct sock *s);
 /* Free a message that is in no queue and has no flight, and tell its sender that there is space. */
 void message_free(struct message *m);
+/* Free what is in the queue of s, to which nothing is added any more. */
+void sock_purge(struct sock *s);
 /* Wake all who wait for s, and tell who polls it. */
 void sock_changed(struct sock *s, uint32_t events);
+#define CHANGED (POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLHUP | POLLERR | POLLRDHUP)
 /* Tell those who stalled at s that there is room. */
 void sock_tell_stalled(struct sock *s);
 /* Has s enough space of its own that poll calls it writable? */
