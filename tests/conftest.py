@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 from lib import guest, processes
 from lib.guest import Done, run_guest
+from megalith.run.paths import TOP
 from megalith.verify.records import found, write_figures
 
 # `make test` has built everything: scripts/run need not check again at each start.
 os.environ["MEGALITH_BUILT"] = "1"
 # Of the programs of /tests and /bench, those that the command names are enough.
 os.environ["MEGALITH_INITRD"] = "small"
+# The tools start hundreds of times, and are compiled once, whatever the environment says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["PYTHONPYCACHEPREFIX"] = str(TOP / "build/pycache")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

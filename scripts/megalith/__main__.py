@@ -1,25 +1,47 @@
 """scripts/run: the command of `run`, connected with the functions of `debug` for machines that
 failed, and with the collection of coverage counters in `verify` (MEGALITH_COVERAGE names the folder
-for them)."""
+for them). These are imported when they are needed: most runs only start and end a machine."""
 
 import os
 import sys
 from pathlib import Path
 
-from megalith.debug import postmortem, saved
 from megalith.run import command, ends
 from megalith.run.machine import Machine
 from megalith.run.session import Inspection
-from megalith.verify import counters
 
-INSPECTION = Inspection(
-    postmortem.describe, postmortem.source_line, postmortem.race_lines, saved.save
-)
+
+def describe(machine: Machine, cpus: list[int] | None) -> str:
+    from megalith.debug import postmortem
+
+    return postmortem.describe(machine, cpus)
+
+
+def source_line(machine: Machine, reason: str) -> str:
+    from megalith.debug import postmortem
+
+    return postmortem.source_line(machine, reason)
+
+
+def race_lines(machine: Machine, console: str) -> list[str]:
+    from megalith.debug import postmortem
+
+    return postmortem.race_lines(machine, console)
+
+
+def save(machine: Machine, path: Path, reason: str, programs: dict[str, Path]) -> int:
+    from megalith.debug import saved
+
+    return saved.save(machine, path, reason, programs)
 
 
 def fetch_counters(machine: Machine) -> None:
+    from megalith.verify import counters
+
     counters.fetch(machine, Path(os.environ["MEGALITH_COVERAGE"]))
 
+
+INSPECTION = Inspection(describe, source_line, race_lines, save)
 
 if __name__ == "__main__":
     ends.begin()

@@ -16,8 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-import zipfile
-import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -64,6 +62,8 @@ class Recording:
 
     def save(self, path: Path) -> None:
         """Writes the file, completely or not at all. Raises OSError."""
+        import zipfile  # takes as long as all of a short run's other preparations
+
         data = {part: getattr(self, part) for part in PARTS}
         about = {
             "format": FORMAT,
@@ -90,6 +90,9 @@ class Recording:
     @classmethod
     def load(cls, path: Path) -> Recording:
         """Reads and checks a file. Raises RecordingError, OSError."""
+        import zipfile
+        import zlib
+
         try:
             with zipfile.ZipFile(path) as archive:
                 about = json.loads(archive.read(DESCRIPTION))

@@ -31,9 +31,9 @@ SIGNAL_BASE = 128
 # Time by the guest's clock that the kernel has to power the machine off after the result record.
 POWER_OFF_SECONDS = 10.0
 # After a panic notice the console is read until its last line has come, and it has been silent this
-# long. The limit is for a panic that does not get so far.
+# long: all CPUs of the machine spin meanwhile. The limit is for a panic that does not get so far.
 PANIC_LAST_LINE = b"PANIC: end"
-PANIC_QUIET_SECONDS = 0.3
+PANIC_QUIET_SECONDS = 0.05
 PANIC_LIMIT_SECONDS = 60.0
 # Interval at which the end of input is repeated to an interactive session.
 END_OF_INPUT_EVERY = 1.0
