@@ -232,6 +232,8 @@ static void give_back(struct process *p)
     struct aspace *as;
 
     process_alarm_end(p);
+    if (unlikely(p->sem_undos.used))
+        sem_end(&p->sem_undos);
     p->files = NULL;
     fdtable_release(files);
     process_fs_end(p);

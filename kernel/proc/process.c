@@ -148,6 +148,7 @@ struct process *process_alloc(int *err)
     list_init(&p->all.link);
     p->sibling.process = p->all.process = p;
     list_init(&p->hash);
+    sem_undos_init(&p->sem_undos);
     wait_queue_init(&p->child_queue, "children");
     mutex_init(&p->brk_mutex, "brk", MUTEX_PROCESS);
     return p;

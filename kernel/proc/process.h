@@ -14,6 +14,7 @@
 
 #include "kernel/base/abi/prvdef.h"
 #include "kernel/io/file.h"
+#include "kernel/ipc/sem.h"
 #include "kernel/proc/cpu_timer.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fs_context.h"
@@ -131,6 +132,7 @@ struct process {
     struct uthread *vfork_parent;
     /* ITIMER_REAL: signal lock. */
     struct personal personal;
+    struct sem_undos sem_undos; /* what its use of semaphores leaves to be undone */
     struct cpu_timers cpu_timers;
     struct timer alarm;
     uint64_t alarm_interval; /* ns */

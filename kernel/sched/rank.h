@@ -59,6 +59,7 @@ enum mutex_rank {
                               hence below MUTEX_ASPACE */
     MUTEX_PROCESS = 19,    /* the break of one process */
     MUTEX_ASPACE = 20,     /* map of one address space (fork: the parent's, then the child's) */
+    MUTEX_IPC = 21,        /* one set of semaphores, or queue of messages */
     MUTEX_FLIGHT = 22,     /* which files are in messages of sockets */
     MUTEX_PGDYN = 40,      /* paged pool, variable list */
 };

@@ -32,6 +32,7 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -264,10 +265,13 @@ static void grown_file(void)
         _exit(1);
 }
 
-static void segment_is_there(void)
+static void ipc_is_there(void)
 {
+    struct semid_ds sds;
     struct shmid_ds ds;
 
+    if (semctl(0, 0, SEM_STAT, &sds) < 0)
+        semget(IPC_PRIVATE, 3, 0600);
     if (shmctl(0, SHM_STAT, &ds) < 0)
         shmget(IPC_PRIVATE, PAGE, 0600);
 }
@@ -317,9 +321,12 @@ static const struct shape shapes[] = {
     {"ioctl TCGETS", SYS_ioctl, {8, 0x402C7413, B(2)}, NULL, 0},
     {"ioctl TIOCGWINSZ", SYS_ioctl, {8, TIOCGWINSZ, B(2)}, NULL, 0},
     {"ioctl TIOCGPGRP", SYS_ioctl, {8, TIOCGPGRP, B(2)}, NULL, 0},
-    {"shmctl SHM_STAT", SYS_shmctl, {0, 0x100 | SHM_STAT, B(1)}, segment_is_there, 0},
+    {"shmctl SHM_STAT", SYS_shmctl, {0, 0x100 | SHM_STAT, B(1)}, ipc_is_there, 0},
     {"shmctl IPC_INFO", SYS_shmctl, {0, 0x100 | IPC_INFO, B(1)}, NULL, 0},
     {"shmctl SHM_INFO", SYS_shmctl, {0, 0x100 | SHM_INFO, B(1)}, NULL, 0},
+    {"semctl SEM_STAT", SYS_semctl, {0, 0, 0x100 | SEM_STAT, B(3)}, ipc_is_there, 0},
+    {"semctl SEM_INFO", SYS_semctl, {0, 0, 0x100 | SEM_INFO, B(3)}, NULL, 0},
+    {"semctl IPC_INFO", SYS_semctl, {0, 0, 0x100 | IPC_INFO, B(3)}, NULL, 0},
     {"a handler's frame with siginfo", NUL_CALL, {0}, handler_info, 0},
     {"a handler's frame", NUL_CALL, {0}, handler_plain, 0},
     {"fresh private memory", NUL_CALL, {0}, anonymous, 0},

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -167,7 +168,7 @@ static uint64_t of_kind(char kind)
         return (1 + draw(2)) | (draw(4) ? 0 : 0x100) | (draw(4) ? 0x10 : 0) |
                (draw(4) ? 0 : 0x20000);
     case 'k': /* command of shmctl and its relatives */
-        return 0x100 | draw(20);
+        return 0x100 | draw(21);
     case 'n': /* small number */
         return draw(12);
     case 'f': /* bits */
@@ -302,6 +303,11 @@ static const struct shape shapes[] = {
     {SYS_shmdt, "A"},
     {SYS_shmctl, "n?b"},
     {SYS_shmctl, "nkb"},
+    {SYS_semget, "nnf"},
+    {SYS_semop, "nbn"},
+    {SYS_semtimedop, "nbnb"},
+    {SYS_semctl, "nnkb"},
+    {SYS_semctl, "nnkn"},
     {SYS_setresuid, "nnn"},
     {SYS_setreuid, "nn"},
     {SYS_prctl, "nb000"},
@@ -706,11 +712,16 @@ static void delete_sections(void)
 static void remove_ipc(void)
 {
     struct shm_info totals;
+    struct semid_ds sds;
+    struct seminfo info;
     struct shmid_ds ds;
     int highest = shmctl(0, SHM_INFO, (struct shmid_ds *)&totals);
 
     for (int n = 0; n <= highest; n++)
         shmctl(shmctl(n, SHM_STAT, &ds), IPC_RMID, NULL);
+    highest = semctl(0, 0, SEM_INFO, &info);
+    for (int n = 0; n <= highest; n++)
+        semctl(semctl(n, 0, SEM_STAT, &sds), 0, IPC_RMID);
 }
 
 static struct totals settled(unsigned processes)

@@ -8,14 +8,27 @@
 
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
+#include "kernel/sys/posix/poll.h"
+#include "mm/pool/pool_charged.h"
 
 #define IPC_RMID     0
 #define IPC_SET      1
 #define IPC_STAT     2
 #define IPC_INFO     3
+#define GETPID       11
+#define GETVAL       12
+#define GETALL       13
+#define GETNCNT      14
+#define GETZCNT      15
+#define SETVAL       16
+#define SETALL       17
+#define SEM_STAT     18
+#define SEM_INFO     19
+#define SEM_STAT_ANY 20
 #define SHM_LOCK     11
 #define SHM_UNLOCK   12
 #define SHM_STAT     13
@@ -23,7 +36,7 @@
 #define SHM_STAT_ANY 15
 #define IPC_64       0x100u
 
-#define NS_PER_SECOND 1000000000
+#define OPS_NEAR 8u /* operations of semop for which nothing is allocated */
 
 /* ---- layouts of Linux/Alpha ---- */
 
@@ -50,6 +63,16 @@ struct user_shm_limits {
 struct user_shm_totals {
     int32_t used, pad;
     uint64_t total, resident, swapped, attempts, successes;
+};
+
+struct user_sem {
+    struct user_perm perm;
+    int64_t otime, ctime;
+    uint64_t nsems, unused[2];
+};
+
+struct user_sem_limits {
+    int32_t map, mni, mns, mnu, msl, opm, ume, usz, vmx, aem;
 };
 
 static struct user_perm perm_of(const struct ipc_object *o)
@@ -191,5 +214,178 @@ long sys_shmctl(uint64_t id_, uint64_t command_, uint64_t b)
         return shm_lock_call(&c, id, command == SHM_LOCK);
     default:
         return -EINVAL;
+    }
+}
+
+/* ---- semaphores ---- */
+
+long sys_semget(uint64_t key, uint64_t n, uint64_t flags)
+{
+    struct ipc_caller c;
+
+    who(&c);
+    return sem_get(&c, (int32_t)key, (int)n, (uint32_t)flags);
+}
+
+static long operate(int id, vaddr_t from, unsigned n, uint64_t deadline)
+{
+    struct sem_op near[OPS_NEAR], *ops = near;
+    uint16_t account = pool_account();
+    struct ipc_caller c;
+    long err;
+
+    if (n > OPS_NEAR)
+        ops = npp_alloc_charged(n * sizeof(*ops), account);
+    if (!ops)
+        return -ENOMEM;
+    who(&c);
+    err = copyin(ops, from, n * sizeof(*ops));
+    if (!err)
+        err = sem_operate(&c, &process_self()->sem_undos, id, ops, n, deadline);
+    if (ops != near)
+        npp_free_charged(ops, n * sizeof(*ops), account);
+    return err;
+}
+
+long sys_semtimedop(uint64_t id, uint64_t ops, uint64_t n, uint64_t timeout)
+{
+    uint64_t deadline;
+    long err;
+
+    n = (unsigned)n;
+    if (n == 0 || (int)id < 0)
+        return -EINVAL;
+    if (n > SEM_OPS_MAX)
+        return -E2BIG;
+    err = poll_deadline(timeout, 1, &deadline);
+    return err ? err : operate((int)id, ops, (unsigned)n, deadline);
+}
+
+long sys_semop(uint64_t id, uint64_t ops, uint64_t n) { return sys_semtimedop(id, ops, n, 0); }
+
+/* GETALL or SETALL: through a buffer, since the values are copied under the set's mutex. */
+static long all_values(const struct ipc_caller *c, int id, bool set, vaddr_t at)
+{
+    uint16_t account = pool_account();
+    struct sem_status s;
+    uint16_t *values;
+    size_t nbytes;
+    long err = sem_stat(c, id, &s);
+
+    if (err)
+        return err;
+    nbytes = s.nsems * sizeof(*values);
+    values = npp_alloc_charged(nbytes, account);
+    if (!values)
+        return -ENOMEM;
+    if (set) {
+        err = copyin(values, at, nbytes);
+        if (!err)
+            err = sem_set_all(c, id, values, s.nsems);
+    } else {
+        err = sem_get_all(c, id, values, s.nsems);
+        if (!err)
+            err = copyout(at, values, nbytes);
+    }
+    npp_free_charged(values, nbytes, account);
+    return err;
+}
+
+static long sem_info(unsigned command, vaddr_t to)
+{
+    struct user_sem_limits u = {.map = SEM_SETS_TOTAL,
+                                .mni = IPC_SLOTS,
+                                .mns = SEM_SETS_TOTAL,
+                                .mnu = SEM_SETS_TOTAL,
+                                .msl = SEM_SET_MAX,
+                                .opm = SEM_OPS_MAX,
+                                .ume = SEM_OPS_MAX,
+                                .usz = 20,
+                                .vmx = SEM_VALUE_MAX,
+                                .aem = SEM_VALUE_MAX};
+    struct sem_totals t;
+    int err;
+
+    sem_totals(&t);
+    if (command == SEM_INFO) {
+        u.usz = (int32_t)t.count;
+        u.aem = (int32_t)t.semaphores;
+    }
+    err = copyout(to, &u, sizeof(u));
+    return err ? err : (long)t.highest;
+}
+
+static long sem_status(const struct ipc_caller *c, int id, unsigned command, vaddr_t to)
+{
+    struct sem_status s;
+    long err;
+
+    if (command == IPC_STAT)
+        err = sem_stat(c, id, &s);
+    else
+        err = sem_stat_slot(c, (uint64_t)id, command == SEM_STAT_ANY, &s);
+    if (!err) {
+        const struct user_sem u = {.perm = perm_of(&s.ipc),
+                                   .otime = s.otime_ns / NS_PER_SECOND,
+                                   .ctime = s.ipc.ctime_ns / NS_PER_SECOND,
+                                   .nsems = s.nsems};
+
+        err = copyout(to, &u, sizeof(u));
+    }
+    return err || command == IPC_STAT ? err : ipc_id(&s.ipc);
+}
+
+/* The commands on one semaphore or the values of all. */
+static long sem_values(const struct ipc_caller *c, int id, int number, unsigned command,
+                       uint64_t arg)
+{
+    switch (command) {
+    case GETVAL:
+        return sem_query(c, id, number, SEM_VALUE);
+    case GETPID:
+        return sem_query(c, id, number, SEM_PID);
+    case GETNCNT:
+        return sem_query(c, id, number, SEM_INCREASE_WAITERS);
+    case GETZCNT:
+        return sem_query(c, id, number, SEM_ZERO_WAITERS);
+    case SETVAL:
+        return sem_set_value(c, id, number, (int)arg);
+    case GETALL:
+    case SETALL:
+        return all_values(c, id, command == SETALL, arg);
+    default:
+        return -EINVAL;
+    }
+}
+
+long sys_semctl(uint64_t id_, uint64_t number, uint64_t command_, uint64_t arg)
+{
+    unsigned command = (unsigned)command_ & ~IPC_64;
+    bool wide = ((unsigned)command_ & IPC_64) != 0;
+    int id = (int)id_;
+    struct ipc_caller c;
+    struct user_sem u;
+
+    who(&c);
+    if ((int)command_ < 0 || id < 0)
+        return -EINVAL;
+    switch (command) {
+    case IPC_RMID:
+        return sem_remove(&c, id);
+    case IPC_SET:
+        if (!wide)
+            return -EINVAL;
+        if (copyin(&u, arg, sizeof(u)) != 0)
+            return -EFAULT;
+        return sem_set(&c, id, u.perm.uid, u.perm.gid, u.perm.mode);
+    case IPC_STAT:
+    case SEM_STAT:
+    case SEM_STAT_ANY:
+        return wide ? sem_status(&c, id, command, arg) : -EINVAL;
+    case IPC_INFO:
+    case SEM_INFO:
+        return sem_info(command, arg);
+    default:
+        return sem_values(&c, id, (int)number, command, arg);
     }
 }

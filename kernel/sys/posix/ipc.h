@@ -5,10 +5,15 @@
 
 #include "kernel/base/types.h"
 
+long sys_semctl(uint64_t id, uint64_t number, uint64_t command, uint64_t arg); /* 204 */
+long sys_semget(uint64_t key, uint64_t n, uint64_t flags);                     /* 205 */
+long sys_semop(uint64_t id, uint64_t ops, uint64_t n);                         /* 206 */
 long sys_shmat(uint64_t id, uint64_t va, uint64_t flags);   /* 209; returns the address */
 long sys_shmctl(uint64_t id, uint64_t command, uint64_t b); /* 210 */
 long sys_shmdt(uint64_t va);                                /* 211 */
 long sys_shmget(uint64_t key, uint64_t n, uint64_t flags);  /* 212 */
+
+long sys_semtimedop(uint64_t id, uint64_t ops, uint64_t n, uint64_t timeout); /* 423 */
 
 /* Boot: tell kernel/ipc who the caller is. */
 void posix_ipc_boot(void);

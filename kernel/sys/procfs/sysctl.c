@@ -4,6 +4,7 @@
  */
 #include "kernel/io/file.h"
 #include "kernel/io/random.h"
+#include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
@@ -58,18 +59,26 @@ static int show_uuid(const struct proc_id *who, uint64_t *cursor, struct proc_te
     return 0;
 }
 
+static int show_sem_limits(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    (void)who, (void)cursor;
+    proc_print(t, "%u\t%u\t%u\t%u\n", SEM_SET_MAX, SEM_SETS_TOTAL, SEM_OPS_MAX, IPC_SLOTS);
+    return 0;
+}
+
 static const struct proc_entry random_names[] = {
     PROC_TEXT("uuid", show_uuid),
 };
 
 static const struct proc_entry kernel_names[] = {
-    PROC_TEXT("domainname", show_DOMAIN),       PROC_TEXT("hostname", show_NODENAME),
-    PROC_TEXT("ngroups_max", show_groups_max),  PROC_TEXT("osrelease", show_RELEASE),
-    PROC_TEXT("ostype", show_SYSNAME),          PROC_TEXT("overflowgid", show_nobody),
-    PROC_TEXT("overflowuid", show_nobody),      PROC_TEXT("pid_max", show_pid_max),
-    PROC_FOLDER("random", random_names),        PROC_TEXT("shmall", show_shmall),
-    PROC_TEXT("shmmax", show_shmmax),           PROC_TEXT("shmmni", show_shmmni),
-    PROC_TEXT("threads-max", show_threads_max), PROC_TEXT("version", show_VERSION),
+    PROC_TEXT("domainname", show_DOMAIN),      PROC_TEXT("hostname", show_NODENAME),
+    PROC_TEXT("ngroups_max", show_groups_max), PROC_TEXT("osrelease", show_RELEASE),
+    PROC_TEXT("ostype", show_SYSNAME),         PROC_TEXT("overflowgid", show_nobody),
+    PROC_TEXT("overflowuid", show_nobody),     PROC_TEXT("pid_max", show_pid_max),
+    PROC_FOLDER("random", random_names),       PROC_TEXT("sem", show_sem_limits),
+    PROC_TEXT("shmall", show_shmall),          PROC_TEXT("shmmax", show_shmmax),
+    PROC_TEXT("shmmni", show_shmmni),          PROC_TEXT("threads-max", show_threads_max),
+    PROC_TEXT("version", show_VERSION),
 };
 
 SHOW_NUMBER(nr_open, FD_MAX)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ipc.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <tap.h>
@@ -94,6 +95,77 @@ static long do_remove(void) { return do_control(IPC_RMID, 0); }
 static long do_info(void) { return do_control(SHM_INFO, COLD); }
 static long do_cut(void) { return raw6(SYS_munmap, ARENA + PAGE, PAGE, 0, 0, 0, 0); }
 
+/* ---- semaphores ---- */
+
+#define NSEMS 3
+#define MANY  20 /* operations: more than need no allocation */
+
+static struct sembuf up = {0, 1, 0}, up_undo = {1, 1, SEM_UNDO}, many[MANY];
+static unsigned short values[NSEMS];
+
+static void drop_set(void)
+{
+    id = semget((key_t)KEY, 0, 0);
+    if (id >= 0)
+        semctl(id, 0, IPC_RMID);
+    cold_drop();
+}
+
+static void make_set(void)
+{
+    cold_make();
+    for (unsigned k = 0; k < MANY; k++)
+        many[k] = up;
+    id = semget((key_t)KEY, NSEMS, IPC_CREAT | IPC_EXCL | 0640);
+    if (id < 0)
+        bail_out("no semaphores: %s", strerror(errno));
+}
+
+static long set_value(unsigned n) { return semctl(id, (int)n, GETVAL); }
+static bool is_set(long r) { return r >= 0 && semget((key_t)KEY, 0, 0) == r; }
+static bool is_up(long r) { return r == 0 && set_value(0) == 1; }
+static bool is_up_undo(long r) { return r == 0 && set_value(1) == 1; }
+static bool is_up_many(long r) { return r == 0 && set_value(0) == MANY; }
+static bool is_5(long r) { return r == 0 && set_value(0) == 5; }
+static bool is_no_set(long r) { return r == 0 && semget((key_t)KEY, 0, 0) == -1; }
+static bool has_3(long r) { return r == 0 && ((struct semid_ds *)COLD)->sem_nsems == NSEMS; }
+static bool is_0600(long r)
+{
+    struct semid_ds ds;
+
+    return r == 0 && semctl(id, 0, IPC_STAT, &ds) == 0 && ds.sem_perm.uid == 0;
+}
+
+static long sem_op(struct sembuf *ops, unsigned n)
+{
+    return raw6(SYS_semop, A(id), A(ops), n, 0, 0, 0);
+}
+static long do_up(void) { return sem_op(&up, 1); }
+static long do_up_many(void) { return sem_op(many, MANY); }
+static long do_up_undo(void) { return sem_op(&up_undo, 1); }
+/* The operation, in an untouched page, waits for zero. */
+static long do_zero(void) { return sem_op((struct sembuf *)COLD, 1); }
+static long do_timed(void) { return raw6(SYS_semtimedop, A(id), A(&up), 1, COLD, 0, 0); }
+static long sem_ctl(unsigned long command, unsigned long arg)
+{
+    return raw6(SYS_semctl, A(id), 0, command | WIDE, arg, 0, 0);
+}
+static long do_getall(void) { return sem_ctl(GETALL, A(values)); }
+static long do_setall(void) { return sem_ctl(SETALL, A(values)); }
+static long do_setval(void) { return sem_ctl(SETVAL, 5); }
+static long do_sem_stat(void) { return sem_ctl(IPC_STAT, COLD); }
+static long do_sem_set(void) { return sem_ctl(IPC_SET, COLD); }
+static long do_sem_remove(void) { return sem_ctl(IPC_RMID, 0); }
+
+#define SET(name_, call_, act_, effect_, flags_) \
+    {.name = name_,                              \
+     .call = (call_),                            \
+     .prepare = make_set,                        \
+     .act = act_,                                \
+     .effect = effect_,                          \
+     .undo = drop_set,                           \
+     .flags = (flags_)}
+
 #define WITH(name_, call_, prepare_, act_, effect_, flags_) \
     {.name = name_,                                         \
      .call = (call_),                                       \
@@ -133,5 +205,22 @@ const struct scenario ipc_scenarios[] = {
     WITH("shmctl, SHM_INFO", SYS_shmctl, make, do_info, NULL, WARM),
     WITH("shmctl, IPC_RMID", SYS_shmctl, make, do_remove, is_gone, NOTHING),
     WITH("shmctl, IPC_RMID while attached", SYS_shmctl, make_attached, do_remove, is_gone, NOTHING),
+
+    {.name = "semget",
+     .call = SYS_semget,
+     .args = {KEY, NSEMS, IPC_CREAT | 0600},
+     .effect = is_set,
+     .undo = drop_set},
+    SET("semop", SYS_semop, do_up, is_up, NOTHING),
+    SET("semop, many", SYS_semop, do_up_many, is_up_many, 0),
+    SET("semop, SEM_UNDO", SYS_semop, do_up_undo, is_up_undo, 0),
+    SET("semop, from an untouched page", SYS_semop, do_zero, NULL, WARM),
+    SET("semtimedop", SYS_semtimedop, do_timed, is_up, WARM),
+    SET("semctl, GETALL", SYS_semctl, do_getall, NULL, 0),
+    SET("semctl, SETALL", SYS_semctl, do_setall, NULL, 0),
+    SET("semctl, SETVAL", SYS_semctl, do_setval, is_5, NOTHING),
+    SET("semctl, IPC_STAT", SYS_semctl, do_sem_stat, has_3, WARM),
+    SET("semctl, IPC_SET", SYS_semctl, do_sem_set, is_0600, WARM),
+    SET("semctl, IPC_RMID", SYS_semctl, do_sem_remove, is_no_set, NOTHING),
     {0},
 };
