@@ -278,17 +278,18 @@ int shm_attach(const struct ipc_caller *c, struct aspace *as, int id, vaddr_t va
 }
 
 /* The first entry from `from` on, below `end`, that belongs to an attachment at va: of `memory`, or
- * NULL: of any. The mutex of as is held. */
+ * NULL: of any. NULL: there is none, or the caller is to end. The mutex of as is held. */
 static struct map_entry *part_of(struct aspace *as, vaddr_t va, const struct mm_object *memory,
                                  vaddr_t from, vaddr_t end)
 {
-    struct map_entry *e = aspace_first_in_locked(as, from, end);
+    struct map_entry *e;
 
-    while (e &&
-           (e->ops != &shm_ops || e->start - e->offset != va || (memory && e->object != memory)) &&
-           !thread_killed())
-        e = e->end < end ? aspace_first_in_locked(as, e->end, end) : NULL;
-    return e;
+    while (from < end && !thread_killed() && (e = aspace_first_in_locked(as, from, end)) != NULL) {
+        if (e->ops == &shm_ops && e->start - e->offset == va && (!memory || e->object == memory))
+            return e;
+        from = e->end;
+    }
+    return NULL;
 }
 
 int shm_detach(struct aspace *as, vaddr_t va)
@@ -311,8 +312,8 @@ int shm_detach(struct aspace *as, vaddr_t va)
     while (!err && e) {
         vaddr_t from = e->start, to = e->end;
 
-        err = thread_killed() ? -EINTR : aspace_unmap_locked(as, from, to - from);
-        e = to < end ? part_of(as, va, memory, to, end) : NULL;
+        err = aspace_unmap_locked(as, from, to - from);
+        e = part_of(as, va, memory, to, end);
     }
     mutex_unlock(&as->lock);
     return err;
