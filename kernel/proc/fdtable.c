@@ -285,10 +285,13 @@ static int extend(struct file_table *t, unsigned fd)
 {
     struct hold h = hold(t);
     bool small = !t->chunk0, far = fd >= FD_CHUNK && !t->more, done;
+    bool there = !small && fd < FD_CHUNK; /* another user has made it since the caller looked */
     size_t nbytes = !small && far ? sizeof(struct fd_directory) : sizeof(struct fd_chunk);
     void *block;
 
     let_go(t, h);
+    if (unlikely(there))
+        return 0;
     block = npp_alloc_zeroed(nbytes);
     if (!block)
         return -ENOMEM;
