@@ -8,12 +8,15 @@ Each has a folder `tests/programs/NAME` with a `recipe.toml`:
     build                      a shell script, run in the unpacked source: $CROSS is the prefix
                                of the cross tools, $LINK the options for linking
     native                     the same for this machine, if a case has `emulated = false`
-    [files]                    what the build made = its name in the guest's root
+    [files]                    what the build made, a file or folder = its name in the root
     [[case]] name, command     run in the root; relative paths
              input, add        standard input; files of the recipe's folder that the root gets
              options, seconds  more options of scripts/run, and its time limit
              known             a regular expression for lines that are left out of the comparison
              uses              other programs that are put into the root
+             wrapped           on Linux, the command is one of this machine, and each program of
+                               the recipe is a script that starts its emulation, so that they can
+                               start each other
              expect            what it must print, with status 0, if Linux is not to be asked
 
 What a case must print, and its status, is what the same command prints under QEMU's user-mode
@@ -41,11 +44,13 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from megalith.run.libraries import SYSTEM_FOLDER, interpreter
 from megalith.run.paths import TOP
 
 RECIPES = TOP / "tests/programs"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "megalith/programs"
 CROSS = "alpha-linux-gnu-"
+SYSROOT = SYSTEM_FOLDER.parent
 LINK = "-static -Wl,--no-relax"
 SECONDS = 300
 
@@ -65,6 +70,7 @@ class Case:
     known: str = ""
     emulated: bool = True
     uses: list[str] = field(default_factory=list)
+    wrapped: bool = False
     expect: str = ""
 
 
@@ -223,12 +229,17 @@ class Answer:
     output: str
 
 
-def files_of(recipe: Recipe, case: Case, programs: Path) -> dict[str, Path]:
-    """What a case needs in the root: name -> file of the host."""
-    found = {inside: programs / inside for inside in recipe.files.values()}
+def files_below(place: Path) -> dict[str, Path]:
+    """All files of a built program: name -> file of the host."""
+    return {str(p.relative_to(place)): p for p in sorted(place.rglob("*")) if p.is_file()}
+
+
+def files_of(recipe: Recipe, case: Case, programs: Path, native: bool = False) -> dict[str, Path]:
+    """What a case needs in the root: name -> file of the host. native: other programs are those of
+    this machine."""
+    found = files_below(programs)
     for other in (recipes()[name] for name in case.uses):
-        place = built(other)
-        found |= {inside: place / inside for inside in other.files.values()}
+        found |= files_below(built(other, native))
     return found | {name: recipe.folder / name for name in case.add}
 
 
@@ -241,14 +252,27 @@ def on_megalith(recipe: Recipe, case: Case, programs: Path) -> tuple[Answer, str
     return Answer(done.returncode, done.stdout), done.stderr
 
 
+def wrap(folder: Path) -> None:
+    """Put a script in the place of each dynamically linked program of the folder, which starts its
+    emulation."""
+    for path in [p for p in folder.rglob("*") if p.is_file() and interpreter(p.read_bytes())]:
+        program = path.with_name(f".{path.name}")
+        path.rename(program)
+        path.write_text(f'#!/bin/sh\nexec qemu-alpha -L {SYSROOT} -0 "$0" {program} "$@"\n')
+        path.chmod(0o755)
+
+
 def on_linux(recipe: Recipe, case: Case) -> Answer:
     programs = built(recipe, native=not case.emulated)
     with tempfile.TemporaryDirectory() as folder:
-        for name, path in files_of(recipe, case, programs).items():
+        Path(folder).chmod(0o755)
+        for name, path in files_of(recipe, case, programs, case.wrapped).items():
             (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, Path(folder) / name)
         words = case.command.split()
-        if case.emulated:
+        if case.wrapped:
+            wrap(Path(folder))
+        elif case.emulated:
             words = ["qemu-alpha", *words]
         done = subprocess.run(
             words,
