@@ -167,6 +167,10 @@ struct inode_ops {
                           struct inode **out);
     /* The name of dir, which has a parent. rename_mutex is held, at least shared. */
     int (*name_of)(struct inode *dir, struct fs_entry *e);
+    /* One of the names of i, which is no directory, and the directory that has it, with a
+     * reference. -ENOENT: it has none, or none is known. No lock is held. NULL: none is ever
+     * known. */
+    int (*place_of)(struct inode *i, struct inode **dir, struct fs_entry *e);
     /* Copy up to n bytes of a symbolic link's target, without a NUL. Returns their number. The
      * target is constant. */
     long (*readlink)(struct inode *i, char *buf, size_t n);

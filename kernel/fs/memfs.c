@@ -62,6 +62,11 @@ struct memfs_file { /* regular files, symbolic links, devices */
     char *target;           /* symbolic link: constant; in paged pool, inode.size bytes */
     bool linkable;          /* made without a name, and may get one; constant */
     uint32_t found;         /* used by the census: names found so far, 0 after the last */
+    /* One of its names, for those who ask for a path: its directory (NULL: none is known) and its
+     * cookie there; homes_lock. It is forgotten before the name is removed, so while the lock is
+     * held the directory exists. */
+    struct memfs_dir *home;
+    uint64_t home_cookie;
 };
 
 /* All fields but `self` are protected by inode.lock. */
@@ -521,6 +526,35 @@ static void take_out(struct memfs_dir *d, struct memfs_name *e)
         rehash(d, d->nheads / 2);
 }
 
+/* Protects memfs_file.home of all files. */
+static struct spinlock homes_lock = SPINLOCK_INIT("names of files", RANK_HOMES, IPL_ASTDEL);
+
+/* i has the name e in d now. */
+static void home_set(struct inode *i, struct memfs_dir *d, const struct memfs_name *e)
+{
+    ipl_t ipl;
+
+    if (inode_is_dir(i))
+        return;
+    ipl = spin_lock(&homes_lock);
+    file_of(i)->home = d;
+    file_of(i)->home_cookie = e->cookie;
+    spin_unlock(&homes_lock, ipl);
+}
+
+/* The name e of i in d will be removed. Of its other names, if there are any, none is known. */
+static void home_forget(struct inode *i, const struct memfs_dir *d, const struct memfs_name *e)
+{
+    ipl_t ipl;
+
+    if (inode_is_dir(i))
+        return;
+    ipl = spin_lock(&homes_lock);
+    if (file_of(i)->home == d && file_of(i)->home_cookie == e->cookie)
+        file_of(i)->home = NULL;
+    spin_unlock(&homes_lock, ipl);
+}
+
 static void add_links(struct inode *i, uint32_t n)
 {
     __atomic_fetch_add(&i->nlink, n, __ATOMIC_RELAXED);
@@ -551,6 +585,7 @@ static void remove_name(struct inode *dir, struct memfs_name *e)
 {
     struct inode *i = e->inode;
 
+    home_forget(i, dir_of(dir), e);
     take_out(dir_of(dir), e);
     if (inode_is_dir(i)) {
         drop_parent(i);
@@ -603,6 +638,10 @@ static int memfs_make(struct inode *dir, const struct fs_name *name, const struc
         *out = i;
     }
     insert(dir_of(dir), e); /* the first reference becomes the name's */
+    if (!directory) {       /* nobody else knows i before dir is unlocked */
+        file_of(i)->home = dir_of(dir);
+        file_of(i)->home_cookie = e->cookie;
+    }
     inode_changed_at(dir, i->mtime_ns);
     return 0;
 }
@@ -623,6 +662,7 @@ static int memfs_link(struct inode *dir, const struct fs_name *name, struct inod
                                           __ATOMIC_RELAXED));
     inode_ref(i);
     insert(dir_of(dir), e);
+    home_set(i, dir_of(dir), e);
     inode_touch(dir);
     inode_touch_attributes(i);
     return 0;
@@ -673,8 +713,9 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
         head_enter(dir_of(to), e);
         entry_free(was);
     } else {
-        take_out(dir_of(from), was);
         insert(dir_of(to), e);
+        home_set(i, dir_of(to), e);
+        take_out(dir_of(from), was);
     }
     if (inode_is_dir(i)) {
         drop_parent(i);
@@ -690,6 +731,7 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
 static void give_name(struct inode *dir, struct memfs_name *e, struct inode *i)
 {
     e->inode = i;
+    home_set(i, dir_of(dir), e);
     if (inode_is_dir(i)) {
         drop_parent(i);
         set_parent(i, dir, e);
@@ -735,6 +777,54 @@ static int memfs_name_of(struct inode *dir, struct fs_entry *to)
     return 0;
 }
 
+/* The directory of the file's known name, with a reference, or NULL. */
+static struct memfs_dir *home_of(struct memfs_file *f, uint64_t *cookie)
+{
+    ipl_t ipl = spin_lock(&homes_lock);
+    struct memfs_dir *d = f->home;
+
+    *cookie = f->home_cookie;
+    if (d)
+        inode_ref(&d->inode);
+    spin_unlock(&homes_lock, ipl);
+    return d;
+}
+
+static int memfs_place_of(struct inode *i, struct inode **dir, struct fs_entry *to)
+{
+    uint64_t cookie;
+    struct memfs_dir *d = home_of(file_of(i), &cookie);
+    const struct memfs_name *e;
+    int err = -ENOENT;
+
+    if (!d)
+        return -ENOENT;
+    mutex_lock_shared(&d->inode.lock);
+    e = order_after(d, cookie - 1);
+    if (e && e->cookie == cookie && e->inode == i) {
+        describe(e, to);
+        err = 0;
+    }
+    mutex_unlock_shared(&d->inode.lock);
+    if (err)
+        inode_unref(&d->inode);
+    else
+        *dir = &d->inode;
+    return err;
+}
+
+struct inode *memfs_inode_of(struct mm_object *o)
+{
+    struct memfs_file *f = object_pager(o) == &memfs_pager ? object_pager_data(o) : NULL;
+    uint32_t refs = f ? __atomic_load_n(&f->inode.refs, __ATOMIC_RELAXED) : 0;
+
+    while (refs)
+        if (__atomic_compare_exchange_n(&f->inode.refs, &refs, refs + 1, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return &f->inode;
+    return NULL;
+}
+
 static const struct inode_ops memfs_ops = {
     .lookup = memfs_lookup,
     .create = memfs_make,
@@ -745,6 +835,7 @@ static const struct inode_ops memfs_ops = {
     .create_unnamed = memfs_make_unnamed,
     .readdir = memfs_readdir,
     .name_of = memfs_name_of,
+    .place_of = memfs_place_of,
     .readlink = memfs_readlink,
     .resize = memfs_resize,
     .discard = memfs_discard,

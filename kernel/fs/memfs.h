@@ -12,6 +12,10 @@ int memfs_create(struct fs *fs);
  * unchanged: a page is copied from them at its first use. IPL 0. */
 void memfs_set_backing(struct inode *i, const void *p, uint64_t n);
 
+/* The file whose pages are those of the object, with a reference; NULL: it is none of a memory file
+ * system, or only its mappings are left. The caller has a reference to the object. */
+struct inode *memfs_inode_of(struct mm_object *o);
+
 /* The self-check (mm/check/validate.h): count the pages of all files that have names, and check
  * that names, indexes and parents agree. All other threads are stopped. */
 void memfs_validate(struct validate *v, struct fs *fs);

@@ -721,6 +721,29 @@ long tree_path(struct inode *dir, char *buf, size_t n)
     return r;
 }
 
+long tree_path_of(struct inode *i, char *buf, size_t n)
+{
+    struct inode *dir;
+    struct fs_entry e;
+    long used;
+
+    if (inode_is_dir(i))
+        return tree_path(i, buf, n);
+    used = i->ops->place_of ? i->ops->place_of(i, &dir, &e) : -ENOENT;
+    if (used)
+        return used;
+    used = tree_path(dir, buf, n);
+    inode_unref(dir);
+    if (used < 0)
+        return used;
+    if (used > 2) /* "/" ends in a slash already */
+        buf[used++ - 1] = '/';
+    if ((size_t)used + e.len > n)
+        return -ERANGE;
+    memcpy(buf + used - 1, e.text, e.len + 1);
+    return used + (long)e.len;
+}
+
 int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *path,
                      struct inode **out, char *buf, size_t n)
 {

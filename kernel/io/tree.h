@@ -52,6 +52,8 @@ int tree_rename_how(const struct io_cred *cred, struct inode *olddir, const char
 /* Write the absolute path of a directory to buf, of n bytes. Its length with the NUL; -ERANGE;
  * -ENOENT: the directory was removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);
+/* The same of any inode. -ENOENT: it was removed, or none of its names is known. */
+long tree_path_of(struct inode *i, char *buf, size_t n);
 /* The mounted file system of this number; NULL: there is none. */
 const struct fs *tree_fs(uint32_t dev);
 /* Mount fs: its root covers the directory at path. -ENOTDIR, -EBUSY. Boot. */

@@ -15,6 +15,7 @@ enum spin_rank {
     RANK_PROC = 10,        /* process table, parent/child links          IPL_ASTDEL */
     RANK_THREADS = 11,     /* table of threads                           IPL_ASTDEL */
     RANK_QUOTA = 12,       /* table of accounts (kernel/quota)           IPL_ASTDEL */
+    RANK_HOMES = 13,       /* where files have a name                    IPL_ASTDEL */
     RANK_FILE = 14,        /* descriptor table, working directory        IPL_ASTDEL */
     RANK_WATCH = 16,       /* who watches a file by epoll                IPL_ASTDEL */
     RANK_FUTEX = 18,       /* waiters of some futexes                    IPL_ASTDEL */
@@ -41,6 +42,7 @@ enum spin_rank {
 };
 
 enum mutex_rank {
+    MUTEX_PROC_FILE = 5,   /* the position of an open file of /proc, while its text is produced */
     MUTEX_COLLECT = 6,     /* files of dropped messages are closed while it is held */
     MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
     MUTEX_LNM = 8,         /* logical names; user memory may be accessed while it is held */

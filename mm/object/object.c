@@ -70,6 +70,7 @@ struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, vo
 }
 
 void *object_pager_data(struct mm_object *o) { return o->pager_data; }
+const struct pager_ops *object_pager(const struct mm_object *o) { return o->ops; }
 
 void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_bytes)
 {

@@ -23,6 +23,7 @@ void object_ref(struct mm_object *o);
    the pager still owes answers, with the last of them. */
 void object_unref(struct mm_object *o);
 void *object_pager_data(struct mm_object *o);
+const struct pager_ops *object_pager(const struct mm_object *o);
 /* How many pages it has in memory, and how many bytes of nonpaged pool it and its index take. */
 void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_bytes);
 /* Find the page at offset, for a file's read and write through the pages that are mapped. Returns

@@ -25,7 +25,10 @@ bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v)
                                    .prot = e->prot,
                                    .shared = (e->flags & MAPF_SHARED) || e->smap,
                                    .stack = (e->flags & MAPF_GROWSDOWN) != 0,
-                                   .section = e->smap != NULL};
+                                   .section = e->smap != NULL,
+                                   .object = e->object};
+    if (e && e->object)
+        object_ref(e->object);
     mutex_unlock_shared(&as->lock);
     return e != NULL;
 }

@@ -9,6 +9,7 @@ struct mapping_view {
     uint64_t offset; /* bytes into the object or section */
     uint8_t prot;    /* MAP_* */
     bool shared, stack, section;
+    struct mm_object *object; /* with a reference, which is the caller's; or NULL */
 };
 
 /* Describe the first mapping that ends above `from`. False: there is none. Takes the mutex of as,

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/un.h>
 #include <sys/utsname.h>
@@ -173,6 +174,62 @@ static void maps(void)
     is(found, many, "it shows each of many mappings");
     munmap(p, 5 * PAGE);
     munmap(all, 2 * many * PAGE);
+}
+
+/* Of a file that is mapped, and of a descriptor of it, `path` is told, or none if it is NULL. */
+static void named(int fd, const char *map, const char *path, const char *what)
+{
+    char link[64], name[256] = "", line[256];
+    ssize_t n;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, name, sizeof(name) - 1);
+    snprintf(line, sizeof(line), "%08lx-", (long)map);
+    slurp("/proc/self/maps");
+    if (path) {
+        ok(n > 0 && !strcmp(name, path), "%s: the descriptor is %s", what, name);
+        snprintf(line, sizeof(line), "%s\n", path);
+        ok(strstr(text, line), "%s: the mapping has a path", what);
+    } else {
+        ok(n > 0 && name[0] != '/', "%s: the descriptor is %s", what, name);
+        ok(!strstr(text, "/tmp/proc"), "%s: the mapping has no path", what);
+    }
+}
+
+static void paths(void)
+{
+    int fd = open("/tmp/proc_a", O_CREAT | O_RDWR, 0600);
+    char *map;
+
+    ftruncate(fd, PAGE);
+    map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    named(fd, map, "/tmp/proc_a", "new");
+    map[0] = 1;
+    named(fd, map, "/tmp/proc_a", "written");
+    rename("/tmp/proc_a", "/tmp/proc_b");
+    named(fd, map, "/tmp/proc_b", "renamed");
+    mkdir("/tmp/proc_dir", 0755);
+    rename("/tmp/proc_b", "/tmp/proc_dir/c");
+    named(fd, map, "/tmp/proc_dir/c", "moved");
+    rename("/tmp/proc_dir", "/tmp/proc_other");
+    named(fd, map, "/tmp/proc_other/c", "its directory renamed");
+    link("/tmp/proc_other/c", "/proc_d");
+    unlink("/tmp/proc_other/c");
+    named(fd, map, "/proc_d", "another name");
+    close(open("/tmp/proc_e", O_CREAT | O_RDWR, 0600));
+    syscall(SYS_renameat2, AT_FDCWD, "/proc_d", AT_FDCWD, "/tmp/proc_e", 2u);
+    named(fd, map, "/tmp/proc_e", "exchanged");
+    rename("/tmp/proc_e", "/tmp/proc\ne");
+    slurp("/proc/self/maps");
+    ok(strstr(text, "/tmp/proc?e\n"), "a line feed in a name makes no line");
+    rename("/proc_d", "/tmp/proc\ne");
+    named(fd, map, NULL, "replaced");
+    unlink("/tmp/proc\ne");
+    rmdir("/tmp/proc_other");
+    slurp("/proc/self/maps");
+    ok(strstr(text, "/tests/proc_files\n"), "the program itself");
+    munmap(map, PAGE);
+    close(fd);
 }
 
 static void strings(void)
@@ -470,6 +527,7 @@ int main(int argc, char **argv)
     states();
     gone_while_open();
     maps();
+    paths();
     strings();
     descriptors();
     privacy();

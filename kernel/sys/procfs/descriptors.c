@@ -45,9 +45,10 @@ static long describe(struct file *f, char *buf, size_t n)
     struct file_stat st = {0};
     long r;
 
-    if (f->inode && inode_is_dir(f->inode)) {
-        r = tree_path(f->inode, buf, n);
-        return r > 0 ? r - 1 : r;
+    if (f->inode) {
+        r = tree_path_of(f->inode, buf, n);
+        if (r != -ENOENT)
+            return r > 0 ? r - 1 : r;
     }
     r = f->ops->stat(f, &st);
     return r ? r : (long)MIN(format(buf, n, "%s:[%lu]", f->ops->name, st.ino), n - 1);

@@ -1,6 +1,9 @@
 /* What a process has in its memory: its mappings, arguments and environment. */
 #include "kernel/base/errno.h"
+#include "kernel/fs/memfs.h"
+#include "kernel/io/tree.h"
 #include "kernel/sys/procfs/procfs_private.h"
+#include "mm/object/object.h"
 #include "mm/space/aspace_read.h"
 
 /* A reference to the address space of a process; NULL with the reason in *err, which is 0 when the
@@ -46,11 +49,41 @@ static const char *kind_of(const struct proc_id *who, const struct mapping_view 
     return !m->shared && m->start < end && m->end > start ? "[heap]" : "";
 }
 
+/* The path of the file i, on the rest of a line. A name may contain a line feed. */
+static void put_path(struct proc_text *t, struct inode *i)
+{
+    char *at = t->at + t->n;
+    long used = tree_path_of(i, at, PROC_TEXT_BYTES - t->n);
+
+    for (long k = 0; k < used - 1; k++)
+        if (at[k] == '\n')
+            at[k] = '?';
+    if (used > 0)
+        t->n += (size_t)used - 1;
+}
+
+static void put_mapping(const struct proc_id *who, const struct mapping_view *m,
+                        struct proc_text *t)
+{
+    struct inode *i = m->object ? memfs_inode_of(m->object) : NULL;
+    const char *kind = i ? "" : kind_of(who, m);
+    uint32_t dev = i ? i->fs->dev : 0;
+
+    proc_print(t, "%08lx-%08lx %c%c%c%c %08lx %02x:%02x %lu%s%s", m->start, m->end,
+               m->prot & MAP_R ? 'r' : '-', m->prot & MAP_W ? 'w' : '-',
+               m->prot & MAP_X ? 'x' : '-', m->shared ? 's' : 'p', m->offset, dev >> 8, dev & 0xFF,
+               i ? i->ino : 0, i || *kind ? "          " : "", kind);
+    if (i) {
+        put_path(t, i);
+        inode_unref(i);
+    }
+    proc_put(t, "\n", 1);
+}
+
 /* One mapping a record; the cursor is its end. */
 int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
     struct mapping_view m;
-    const char *name;
     int err;
     struct aspace *as = space_of(who, &err);
     bool found;
@@ -61,10 +94,9 @@ int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text
     aspace_unref(as);
     if (!found)
         return 0;
-    name = kind_of(who, &m);
-    proc_print(t, "%08lx-%08lx %c%c%c%c %08lx 00:00 0%s%s\n", m.start, m.end,
-               m.prot & MAP_R ? 'r' : '-', m.prot & MAP_W ? 'w' : '-', m.prot & MAP_X ? 'x' : '-',
-               m.shared ? 's' : 'p', m.offset, *name ? "          " : "", name);
+    put_mapping(who, &m, t);
+    if (m.object)
+        object_unref(m.object);
     *cursor = m.end;
     return 1;
 }

@@ -63,6 +63,8 @@ int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *ent
         return -ENOMEM;
     memset(i, 0, sizeof(*i));
     inode_init(&i->inode, &proc_fs, &proc_ops, &what);
+    if (!inode_is_dir(&i->inode))
+        mutex_init(&i->inode.lock, "proc file", MUTEX_PROC_FILE);
     i->inode.nlink = inode_is_dir(&i->inode) ? 2 : 1;
     i->entry = entry;
     i->who = *who;
