@@ -1,6 +1,6 @@
 /*
- * Connections: listening, connecting, accepting, shutting down. README.md describes the locks; as in
- * socket.c, nobody holds those of two sockets.
+ * Connections: listening, connecting, accepting, shutting down. README.md describes the locks; as
+ * in socket.c, nobody holds those of two sockets.
  */
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
