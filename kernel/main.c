@@ -31,6 +31,7 @@
 #include "kernel/boot_word.h"
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/io/file.h"
+#include "kernel/ipc/msg.h"
 #include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/lnm/lnm.h"
@@ -208,6 +209,7 @@ void kernel_main(const struct boot_cpus *boot)
     posix_socket_boot();
     shm_boot();
     sem_boot();
+    msg_boot();
     posix_ipc_boot();
     procfs_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))

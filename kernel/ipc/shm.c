@@ -45,6 +45,7 @@ static uint64_t pages_of(uint64_t nbytes) { return (nbytes + PAGE_MASK) >> PAGE_
 struct wish {
     const struct ipc_caller *caller;
     uint64_t nbytes;
+    bool huge; /* memory-resident, of huge pages: there is no pool of them */
 };
 
 static bool charge(struct segment *s)
@@ -73,6 +74,8 @@ static struct ipc_object *segment_make(void *arg, int *err)
     if (w->nbytes == 0 || w->nbytes > SHM_MAX)
         return NULL;
     *err = -ENOMEM;
+    if (w->huge)
+        return NULL;
     s = npp_alloc_zeroed(sizeof(*s));
     if (!s)
         return NULL;
@@ -113,7 +116,7 @@ static const struct ipc_kind shm_kind = {
 
 int shm_get(const struct ipc_caller *c, int32_t key, uint64_t nbytes, uint32_t flags)
 {
-    struct wish w = {.caller = c, .nbytes = nbytes};
+    struct wish w = {.caller = c, .nbytes = nbytes, .huge = (flags & SHM_HUGETLB) != 0};
 
     return ipc_get(&table, c, key, flags, &w);
 }

@@ -11,6 +11,8 @@ struct validate;
 
 #define SHM_MAX LAYOUT_USER_TOP /* bytes of a segment */
 
+#define SHM_HUGETLB 04000u /* of shm_get: refused, ENOMEM */
+
 #define SHM_RDONLY 010000u
 #define SHM_RND    020000u
 #define SHM_REMAP  040000u

@@ -31,6 +31,7 @@
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -268,8 +269,14 @@ static void grown_file(void)
 static void ipc_is_there(void)
 {
     struct semid_ds sds;
+    struct msqid_ds mds;
+    int id;
     struct shmid_ds ds;
 
+    id = msgctl(0, MSG_STAT, &mds);
+    if (id < 0)
+        id = msgget(IPC_PRIVATE, 0600);
+    msgsnd(id, (long[3]){7, 0x1122, 0x3344}, 13, IPC_NOWAIT);
     if (semctl(0, 0, SEM_STAT, &sds) < 0)
         semget(IPC_PRIVATE, 3, 0600);
     if (shmctl(0, SHM_STAT, &ds) < 0)
@@ -324,6 +331,9 @@ static const struct shape shapes[] = {
     {"shmctl SHM_STAT", SYS_shmctl, {0, 0x100 | SHM_STAT, B(1)}, ipc_is_there, 0},
     {"shmctl IPC_INFO", SYS_shmctl, {0, 0x100 | IPC_INFO, B(1)}, NULL, 0},
     {"shmctl SHM_INFO", SYS_shmctl, {0, 0x100 | SHM_INFO, B(1)}, NULL, 0},
+    {"msgctl MSG_STAT", SYS_msgctl, {0, 0x100 | MSG_STAT, B(2)}, ipc_is_there, 0},
+    {"msgctl MSG_INFO", SYS_msgctl, {0, 0x100 | MSG_INFO, B(2)}, NULL, 0},
+    {"msgctl IPC_INFO", SYS_msgctl, {0, 0x100 | IPC_INFO, B(2)}, NULL, 0},
     {"semctl SEM_STAT", SYS_semctl, {0, 0, 0x100 | SEM_STAT, B(3)}, ipc_is_there, 0},
     {"semctl SEM_INFO", SYS_semctl, {0, 0, 0x100 | SEM_INFO, B(3)}, NULL, 0},
     {"semctl IPC_INFO", SYS_semctl, {0, 0, 0x100 | IPC_INFO, B(3)}, NULL, 0},

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
@@ -303,6 +304,10 @@ static const struct shape shapes[] = {
     {SYS_shmdt, "A"},
     {SYS_shmctl, "n?b"},
     {SYS_shmctl, "nkb"},
+    {SYS_msgget, "nf"},
+    {SYS_msgsnd, "nblf"},
+    {SYS_msgrcv, "nblnf"},
+    {SYS_msgctl, "nkb"},
     {SYS_semget, "nnf"},
     {SYS_semop, "nbn"},
     {SYS_semtimedop, "nbnb"},
@@ -713,6 +718,7 @@ static void remove_ipc(void)
 {
     struct shm_info totals;
     struct semid_ds sds;
+    struct msqid_ds mds;
     struct seminfo info;
     struct shmid_ds ds;
     int highest = shmctl(0, SHM_INFO, (struct shmid_ds *)&totals);
@@ -722,6 +728,9 @@ static void remove_ipc(void)
     highest = semctl(0, 0, SEM_INFO, &info);
     for (int n = 0; n <= highest; n++)
         semctl(semctl(n, 0, SEM_STAT, &sds), 0, IPC_RMID);
+    highest = msgctl(0, MSG_INFO, &mds);
+    for (int n = 0; n <= highest; n++)
+        msgctl(msgctl(n, MSG_STAT, &mds), IPC_RMID, NULL);
 }
 
 static struct totals settled(unsigned processes)

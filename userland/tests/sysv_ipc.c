@@ -1,13 +1,14 @@
 // TAP
 /*
- * System V IPC under load: processes that are killed while they hold a semaphore, sets and segments
- * that are removed while others use them.
+ * System V IPC under load: processes that are killed while they hold a semaphore, objects that are
+ * removed while others use them.
  */
 #include <company.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define WORKERS 6
-#define ROUNDS  300
+#define ROUNDS  120
 #define PAGE    8192ul
 
 static volatile long *shared; /* not part of System V */
@@ -108,7 +109,7 @@ static void test_killed(void)
 
     for (unsigned short k = 0; k < 4; k++)
         op(id, k, 2, 0);
-    for (unsigned round = 0; round < 15; round++) {
+    for (unsigned round = 0; round < 8; round++) {
         pid_t pid[WORKERS];
 
         start(pid, take, id);
@@ -135,7 +136,7 @@ static void test_removed_set(void)
 {
     unsigned good = 0;
 
-    for (unsigned round = 0; round < 15; round++) {
+    for (unsigned round = 0; round < 8; round++) {
         int id = semget(IPC_PRIVATE, 2, 0600);
         pid_t pid[WORKERS];
 
@@ -144,7 +145,7 @@ static void test_removed_set(void)
         if (semctl(id, 0, IPC_RMID) == 0)
             good += reap(pid);
     }
-    is(good, 15 * WORKERS, "a removed set lets all go, whatever they have to undo");
+    is(good, 8 * WORKERS, "a removed set lets all go, whatever they have to undo");
 }
 
 /* Attaches and detaches, as long as the segment is there. */
@@ -173,7 +174,7 @@ static void test_removed_segment(void)
 {
     unsigned good = 0, gone = 0;
 
-    for (unsigned round = 0; round < 10; round++) {
+    for (unsigned round = 0; round < 6; round++) {
         int id = shmget(IPC_PRIVATE, 8 * PAGE, 0600);
         struct shmid_ds ds;
         pid_t pid[WORKERS];
@@ -188,8 +189,87 @@ static void test_removed_segment(void)
             nap_us(1000); /* children of the workers are ending */
         gone += shmctl(id, IPC_STAT, &ds) != 0 && errno == EINVAL;
     }
-    is(good, 10 * WORKERS, "a removed segment goes once nobody has it attached");
-    is(gone, 10, "and leaves nothing");
+    is(good, 6 * WORKERS, "a removed segment goes once nobody has it attached");
+    is(gone, 6, "and leaves nothing");
+}
+
+/* ---- messages ---- */
+
+struct message {
+    long type;
+    long from, number;
+    char filling[200];
+};
+#define MESSAGE_BYTES (sizeof(struct message) - sizeof(long))
+
+static void send_all(unsigned k, int id)
+{
+    struct message m = {.type = 1 + k % 2, .from = k};
+
+    for (m.number = 0; m.number < ROUNDS; m.number++)
+        if (msgsnd(id, &m, MESSAGE_BYTES - (size_t)(m.number % 180), 0) != 0)
+            _exit(6);
+}
+
+/* Workers 0 and 1 receive, by type; the others send. */
+static void exchange(unsigned k, int id)
+{
+    long next[WORKERS] = {0}, wrong = 0;
+    struct message m;
+
+    if (k >= 2) {
+        send_all(k, id);
+        return;
+    }
+    for (unsigned n = 0; n < (WORKERS - 2) / 2 * ROUNDS; n++) {
+        if (msgrcv(id, &m, MESSAGE_BYTES, 1 + (long)k, 0) < 0)
+            _exit(7);
+        wrong += m.type != 1 + (long)k || m.from % 2 != k || m.number != next[m.from]++;
+    }
+    _exit(wrong != 0);
+}
+
+static void test_messages(void)
+{
+    int id = msgget(IPC_PRIVATE, 0600);
+    struct msqid_ds ds;
+    pid_t pid[WORKERS];
+
+    start(pid, exchange, id);
+    is(reap(pid), WORKERS, "all messages come, each sender's in their order");
+    ok(msgctl(id, IPC_STAT, &ds) == 0 && ds.msg_qnum == 0 && ds.__msg_cbytes == 0,
+       "and none is left");
+    msgctl(id, IPC_RMID, NULL);
+}
+
+static void babble(unsigned k, int id)
+{
+    struct message m = {.type = 1};
+
+    for (;;)
+        if (k % 2 ? msgsnd(id, &m, MESSAGE_BYTES, 0) != 0
+                  : msgrcv(id, &m, MESSAGE_BYTES, k % 3 ? 0 : 1, 0) < 0)
+            _exit(errno == EIDRM || errno == EINVAL ? 0 : 8);
+}
+
+static void test_removed_queue(void)
+{
+    unsigned good = 0;
+
+    for (unsigned round = 0; round < 8; round++) {
+        int id = msgget(IPC_PRIVATE, 0600);
+        struct msqid_ds ds;
+        pid_t pid[WORKERS];
+
+        start(pid, babble, id);
+        nap_us(300 * (1 + round % 5));
+        for (unsigned k = 0; k < 2; k++)
+            kill(pid[k], SIGKILL);
+        good += msgctl(id, IPC_STAT, &ds) == 0 && (ds.msg_qnum == 0) == (ds.__msg_cbytes == 0);
+        msgctl(id, IPC_RMID, NULL);
+        good += reap(pid) >= WORKERS - 2;
+    }
+    is(good, 2 * 8, "a removed queue lets all go");
 }
 
 int main(void)
@@ -199,5 +279,7 @@ int main(void)
     test_killed();
     test_removed_set();
     test_removed_segment();
+    test_messages();
+    test_removed_queue();
     return tap_done();
 }

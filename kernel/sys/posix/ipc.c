@@ -8,6 +8,7 @@
 
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/ipc/msg.h"
 #include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/proc/process.h"
@@ -19,6 +20,9 @@
 #define IPC_SET      1
 #define IPC_STAT     2
 #define IPC_INFO     3
+#define MSG_STAT     11
+#define MSG_INFO     12
+#define MSG_STAT_ANY 13
 #define GETPID       11
 #define GETVAL       12
 #define GETALL       13
@@ -73,6 +77,19 @@ struct user_sem {
 
 struct user_sem_limits {
     int32_t map, mni, mns, mnu, msl, opm, ume, usz, vmx, aem;
+};
+
+struct user_msg {
+    struct user_perm perm;
+    int64_t stime, rtime, ctime;
+    uint64_t nbytes, count, limit;
+    int32_t lspid, lrpid;
+    uint64_t unused[2];
+};
+
+struct user_msg_limits {
+    int32_t pool, map, max, mnb, mni, ssz, tql;
+    uint16_t seg, pad;
 };
 
 static struct user_perm perm_of(const struct ipc_object *o)
@@ -387,5 +404,142 @@ long sys_semctl(uint64_t id_, uint64_t number, uint64_t command_, uint64_t arg)
         return sem_info(command, arg);
     default:
         return sem_values(&c, id, (int)number, command, arg);
+    }
+}
+
+/* ---- message queues ---- */
+
+long sys_msgget(uint64_t key, uint64_t flags)
+{
+    struct ipc_caller c;
+
+    who(&c);
+    return msg_get(&c, (int32_t)key, (uint32_t)flags);
+}
+
+/* A message is its type, a long, and n bytes. */
+long sys_msgsnd(uint64_t id, uint64_t from, uint64_t n, uint64_t flags)
+{
+    struct ipc_caller c;
+    struct ipc_msg *m;
+    uint64_t type;
+    long err;
+
+    if (copyin_u64(&type, from) != 0)
+        return -EFAULT;
+    if (n > MSG_MAX || (int)id < 0 || (int64_t)type < 1)
+        return -EINVAL;
+    m = msg_alloc(n);
+    if (!m)
+        return -ENOMEM;
+    who(&c);
+    err = copyin(msg_text(m), from + sizeof(type), n);
+    if (!err)
+        err = msg_send(&c, (int)id, m, (int64_t)type, !(flags & IPC_NOWAIT));
+    if (err)
+        msg_free(m);
+    return err;
+}
+
+long sys_msgrcv(uint64_t id, uint64_t to, uint64_t max, uint64_t type, uint64_t flags)
+{
+    struct ipc_caller c;
+    struct ipc_msg *m;
+    size_t n;
+    long err;
+
+    if ((int)id < 0 || (int64_t)max < 0)
+        return -EINVAL;
+    if (flags & MSG_COPY)
+        return (flags & MSG_EXCEPT) || !(flags & IPC_NOWAIT) ? -EINVAL : -ENOSYS;
+    who(&c);
+    err = msg_receive(&c, (int)id, max, (int64_t)type, (uint32_t)flags, &m);
+    if (err)
+        return err;
+    n = MIN(msg_bytes(m), max);
+    err = copyout_u64(to, (uint64_t)msg_type(m));
+    if (!err)
+        err = copyout(to + sizeof(uint64_t), msg_text(m), n);
+    msg_free(m);
+    return err ? err : (long)n;
+}
+
+static long msg_info(unsigned command, vaddr_t to)
+{
+    struct user_msg_limits u = {.pool = IPC_SLOTS * (MSG_QUEUE_MAX / 1024),
+                                .map = MSG_QUEUE_MAX,
+                                .max = MSG_MAX,
+                                .mnb = MSG_QUEUE_MAX,
+                                .mni = IPC_SLOTS,
+                                .ssz = 16,
+                                .tql = MSG_QUEUE_MAX,
+                                .seg = UINT16_MAX};
+    struct msg_totals t;
+    int err;
+
+    msg_totals(&t);
+    if (command == MSG_INFO) {
+        u.pool = (int32_t)t.queues;
+        u.map = (int32_t)t.count;
+        u.tql = (int32_t)t.nbytes;
+    }
+    err = copyout(to, &u, sizeof(u));
+    return err ? err : (long)t.highest;
+}
+
+static long msg_status(const struct ipc_caller *c, int id, unsigned command, vaddr_t to)
+{
+    struct msg_status s;
+    long err;
+
+    if (command == IPC_STAT)
+        err = msg_stat(c, id, &s);
+    else
+        err = msg_stat_slot(c, (uint64_t)id, command == MSG_STAT_ANY, &s);
+    if (!err) {
+        const struct user_msg u = {.perm = perm_of(&s.ipc),
+                                   .stime = s.stime_ns / NS_PER_SECOND,
+                                   .rtime = s.rtime_ns / NS_PER_SECOND,
+                                   .ctime = s.ipc.ctime_ns / NS_PER_SECOND,
+                                   .nbytes = s.nbytes,
+                                   .count = s.count,
+                                   .limit = s.limit,
+                                   .lspid = (int32_t)s.lspid,
+                                   .lrpid = (int32_t)s.lrpid};
+
+        err = copyout(to, &u, sizeof(u));
+    }
+    return err || command == IPC_STAT ? err : ipc_id(&s.ipc);
+}
+
+long sys_msgctl(uint64_t id_, uint64_t command_, uint64_t b)
+{
+    unsigned command = (unsigned)command_ & ~IPC_64;
+    bool wide = ((unsigned)command_ & IPC_64) != 0;
+    int id = (int)id_;
+    struct ipc_caller c;
+    struct user_msg u;
+
+    who(&c);
+    if ((int)command_ < 0 || id < 0)
+        return -EINVAL;
+    switch (command) {
+    case IPC_RMID:
+        return msg_remove(&c, id);
+    case IPC_SET:
+        if (!wide)
+            return -EINVAL;
+        if (copyin(&u, b, sizeof(u)) != 0)
+            return -EFAULT;
+        return msg_set(&c, id, u.perm.uid, u.perm.gid, u.perm.mode, u.limit);
+    case IPC_STAT:
+    case MSG_STAT:
+    case MSG_STAT_ANY:
+        return wide ? msg_status(&c, id, command, b) : -EINVAL;
+    case IPC_INFO:
+    case MSG_INFO:
+        return msg_info(command, b);
+    default:
+        return -EINVAL;
     }
 }

@@ -5,9 +5,13 @@
 
 #include "kernel/base/types.h"
 
-long sys_semctl(uint64_t id, uint64_t number, uint64_t command, uint64_t arg); /* 204 */
-long sys_semget(uint64_t key, uint64_t n, uint64_t flags);                     /* 205 */
-long sys_semop(uint64_t id, uint64_t ops, uint64_t n);                         /* 206 */
+long sys_msgctl(uint64_t id, uint64_t command, uint64_t b);                             /* 200 */
+long sys_msgget(uint64_t key, uint64_t flags);                                          /* 201 */
+long sys_msgrcv(uint64_t id, uint64_t to, uint64_t max, uint64_t type, uint64_t flags); /* 202 */
+long sys_msgsnd(uint64_t id, uint64_t from, uint64_t n, uint64_t flags);                /* 203 */
+long sys_semctl(uint64_t id, uint64_t number, uint64_t command, uint64_t arg);          /* 204 */
+long sys_semget(uint64_t key, uint64_t n, uint64_t flags);                              /* 205 */
+long sys_semop(uint64_t id, uint64_t ops, uint64_t n);                                  /* 206 */
 long sys_shmat(uint64_t id, uint64_t va, uint64_t flags);   /* 209; returns the address */
 long sys_shmctl(uint64_t id, uint64_t command, uint64_t b); /* 210 */
 long sys_shmdt(uint64_t va);                                /* 211 */

@@ -116,7 +116,7 @@ extern const struct proc_entry proc_net_names[PROC_NET_NAMES];
 extern const struct proc_entry proc_sys_names[PROC_SYS_NAMES];
 
 /* sysvipc.c: /proc/sysvipc. */
-#define PROC_SYSVIPC 2
+#define PROC_SYSVIPC 3
 extern const struct proc_entry proc_sysvipc[PROC_SYSVIPC];
 
 /* system.c: the names in /proc itself. */

@@ -4,6 +4,7 @@
  */
 #include "kernel/io/file.h"
 #include "kernel/io/random.h"
+#include "kernel/ipc/msg.h"
 #include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/proc/fdtable.h"
@@ -41,6 +42,9 @@ SHOW_NAME(SYSNAME)
 SHOW_NAME(VERSION)
 
 SHOW_NUMBER(groups_max, IO_GROUPS_MAX)
+SHOW_NUMBER(msgmax, MSG_MAX)
+SHOW_NUMBER(msgmnb, MSG_QUEUE_MAX)
+SHOW_NUMBER(msgmni, (uint64_t)IPC_SLOTS)
 SHOW_NUMBER(nobody, NOBODY)
 SHOW_NUMBER(pid_max, numbers_end)
 SHOW_NUMBER(shmall, SHM_MAX >> PAGE_SHIFT)
@@ -71,14 +75,15 @@ static const struct proc_entry random_names[] = {
 };
 
 static const struct proc_entry kernel_names[] = {
-    PROC_TEXT("domainname", show_DOMAIN),      PROC_TEXT("hostname", show_NODENAME),
-    PROC_TEXT("ngroups_max", show_groups_max), PROC_TEXT("osrelease", show_RELEASE),
-    PROC_TEXT("ostype", show_SYSNAME),         PROC_TEXT("overflowgid", show_nobody),
-    PROC_TEXT("overflowuid", show_nobody),     PROC_TEXT("pid_max", show_pid_max),
-    PROC_FOLDER("random", random_names),       PROC_TEXT("sem", show_sem_limits),
-    PROC_TEXT("shmall", show_shmall),          PROC_TEXT("shmmax", show_shmmax),
-    PROC_TEXT("shmmni", show_shmmni),          PROC_TEXT("threads-max", show_threads_max),
-    PROC_TEXT("version", show_VERSION),
+    PROC_TEXT("domainname", show_DOMAIN),       PROC_TEXT("hostname", show_NODENAME),
+    PROC_TEXT("msgmax", show_msgmax),           PROC_TEXT("msgmnb", show_msgmnb),
+    PROC_TEXT("msgmni", show_msgmni),           PROC_TEXT("ngroups_max", show_groups_max),
+    PROC_TEXT("osrelease", show_RELEASE),       PROC_TEXT("ostype", show_SYSNAME),
+    PROC_TEXT("overflowgid", show_nobody),      PROC_TEXT("overflowuid", show_nobody),
+    PROC_TEXT("pid_max", show_pid_max),         PROC_FOLDER("random", random_names),
+    PROC_TEXT("sem", show_sem_limits),          PROC_TEXT("shmall", show_shmall),
+    PROC_TEXT("shmmax", show_shmmax),           PROC_TEXT("shmmni", show_shmmni),
+    PROC_TEXT("threads-max", show_threads_max), PROC_TEXT("version", show_VERSION),
 };
 
 SHOW_NUMBER(nr_open, FD_MAX)

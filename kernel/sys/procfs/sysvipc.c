@@ -1,4 +1,5 @@
 /* /proc/sysvipc: the objects of System V IPC. */
+#include "kernel/ipc/msg.h"
 #include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/sys/procfs/procfs_private.h"
@@ -61,7 +62,34 @@ static int show_sem(const struct proc_id *who, uint64_t *cursor, struct proc_tex
     return 1;
 }
 
+static int show_msg(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    struct ipc_caller c;
+    struct msg_status s;
+    uint32_t n;
+
+    (void)who;
+    if (*cursor == 0) {
+        proc_print(t, "       key      msqid perms      cbytes       qnum lspid lrpid   uid   gid"
+                      "  cuid  cgid      stime      rtime      ctime\n");
+    } else {
+        ipc_who(&c);
+        n = msg_next((uint32_t)*cursor - 1);
+        if (n == IPC_SLOTS)
+            return 0;
+        *cursor = n + 1;
+        if (msg_stat_slot(&c, n, true, &s) == 0)
+            proc_print(t, "%10d %10d  %4o  %10lu %10lu %5u %5u %5u %5u %5u %5u %10lu %10lu %10lu\n",
+                       s.ipc.key, ipc_id(&s.ipc), s.ipc.mode, s.nbytes, s.count, s.lspid, s.lrpid,
+                       s.ipc.uid, s.ipc.gid, s.ipc.cuid, s.ipc.cgid, s.stime_ns / NS_PER_SECOND,
+                       s.rtime_ns / NS_PER_SECOND, s.ipc.ctime_ns / NS_PER_SECOND);
+    }
+    ++*cursor;
+    return 1;
+}
+
 const struct proc_entry proc_sysvipc[PROC_SYSVIPC] = {
+    PROC_TEXT("msg", show_msg),
     PROC_TEXT("sem", show_sem),
     PROC_TEXT("shm", show_shm),
 };

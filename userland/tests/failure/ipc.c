@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -166,6 +167,71 @@ static long do_sem_remove(void) { return sem_ctl(IPC_RMID, 0); }
      .undo = drop_set,                           \
      .flags = (flags_)}
 
+/* ---- message queues ---- */
+
+static struct {
+    long type;
+    char text[100];
+} message = {3, "hello"}, got;
+
+static void drop_queue(void)
+{
+    id = msgget((key_t)KEY, 0);
+    if (id >= 0)
+        msgctl(id, IPC_RMID, NULL);
+    cold_drop();
+}
+
+static void make_queue(void)
+{
+    cold_make();
+    id = msgget((key_t)KEY, IPC_CREAT | IPC_EXCL | 0640);
+    if (id < 0)
+        bail_out("no queue: %s", strerror(errno));
+}
+
+static void make_queued(void)
+{
+    make_queue();
+    if (msgsnd(id, &message, sizeof(message.text), 0) != 0)
+        bail_out("no message: %s", strerror(errno));
+}
+
+static unsigned long queued(void)
+{
+    struct msqid_ds ds;
+
+    return msgctl(id, IPC_STAT, &ds) == 0 ? ds.msg_qnum : 99;
+}
+
+static bool is_queue(long r) { return r >= 0 && msgget((key_t)KEY, 0) == r; }
+static bool is_queued(long r) { return r == 0 && queued() == 1; }
+static bool is_received(long r)
+{
+    return r == 100 && queued() == 0 && got.type == 3 && strcmp(got.text, "hello") == 0;
+}
+static bool is_no_queue(long r) { return r == 0 && msgget((key_t)KEY, 0) == -1; }
+static bool has_100(long r) { return r == 0 && ((struct msqid_ds *)COLD)->__msg_cbytes == 100; }
+
+static long do_send(void) { return raw6(SYS_msgsnd, A(id), A(&message), 100, 0, 0, 0); }
+static long do_receive(void) { return raw6(SYS_msgrcv, A(id), A(&got), 100, 0, IPC_NOWAIT, 0); }
+static long msg_ctl(unsigned long command, unsigned long at)
+{
+    return raw6(SYS_msgctl, A(id), command | WIDE, at, 0, 0, 0);
+}
+static long do_msg_stat(void) { return msg_ctl(IPC_STAT, COLD); }
+static long do_msg_set(void) { return msg_ctl(IPC_SET, COLD); }
+static long do_msg_remove(void) { return msg_ctl(IPC_RMID, 0); }
+
+#define QUEUE(name_, call_, prepare_, act_, effect_, flags_) \
+    {.name = name_,                                          \
+     .call = (call_),                                        \
+     .prepare = prepare_,                                    \
+     .act = act_,                                            \
+     .effect = effect_,                                      \
+     .undo = drop_queue,                                     \
+     .flags = (flags_)}
+
 #define WITH(name_, call_, prepare_, act_, effect_, flags_) \
     {.name = name_,                                         \
      .call = (call_),                                       \
@@ -222,5 +288,17 @@ const struct scenario ipc_scenarios[] = {
     SET("semctl, IPC_STAT", SYS_semctl, do_sem_stat, has_3, WARM),
     SET("semctl, IPC_SET", SYS_semctl, do_sem_set, is_0600, WARM),
     SET("semctl, IPC_RMID", SYS_semctl, do_sem_remove, is_no_set, NOTHING),
+
+    {.name = "msgget",
+     .call = SYS_msgget,
+     .args = {KEY, IPC_CREAT | 0600},
+     .effect = is_queue,
+     .undo = drop_queue},
+    QUEUE("msgsnd", SYS_msgsnd, make_queue, do_send, is_queued, 0),
+    QUEUE("msgrcv", SYS_msgrcv, make_queued, do_receive, is_received, NOTHING),
+    QUEUE("msgctl, IPC_STAT of a message", SYS_msgctl, make_queued, do_msg_stat, has_100, WARM),
+    QUEUE("msgctl, IPC_SET of a message queue", SYS_msgctl, make_queue, do_msg_set, NULL, WARM),
+    QUEUE("msgctl, IPC_RMID of a message queue", SYS_msgctl, make_queued, do_msg_remove,
+          is_no_queue, NOTHING),
     {0},
 };

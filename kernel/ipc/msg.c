@@ -1,0 +1,500 @@
+/*
+ * System V message queues.
+ *
+ * A queue has a mutex. Its messages are in a list by age, and in a tree by type and age, in which
+ * the first message of a type and the one of the lowest type are found. A message goes directly to
+ * the first waiting receiver that takes it, and is in no queue then; only that one is woken. Room
+ * that becomes free is given to the senders in the order in which they came: whoever makes it
+ * enters the messages of those who fit, and wakes them.
+ *
+ * Receivers and senders wait on lists, with structures on their stacks; "done" is set under the
+ * mutex, so a signal that comes at the same moment loses no message.
+ */
+#include "kernel/ipc/msg.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/base/list.h"
+#include "kernel/base/string.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/sched/mutex.h"
+#include "kernel/sched/timer.h"
+#include "mm/pool/pool_census.h"
+#include "mm/pool/pool_charged.h"
+
+struct ipc_msg { /* nonpaged pool, charged to the sender */
+    struct list link;
+    struct treap_node node; /* by type, then by age */
+    uint64_t age;
+    int64_t type;
+    uint32_t nbytes;
+    uint16_t account;
+    uint8_t text[];
+};
+
+struct queue { /* nonpaged pool */
+    struct ipc_object ipc;
+    struct mutex lock;
+    /* Table's lock, and the mutex to change them: */
+    int64_t stime_ns, rtime_ns;
+    uint64_t nbytes, count, limit;
+    uint32_t lspid, lrpid;
+    /* Mutex: */
+    struct list messages;
+    struct treap by_type;
+    uint64_t next_age;
+    struct list senders, receivers; /* of struct party */
+};
+
+struct party { /* on the stack of its thread; mutex */
+    struct list link;
+    struct wait_queue wait;
+    uint32_t pid;
+    bool done; /* atomic: read by the thread without the mutex */
+    int result;
+    struct ipc_msg *m; /* a sender's; the one that a receiver got */
+    /* What a receiver takes. */
+    int64_t type;
+    uint32_t flags;
+    size_t max;
+};
+
+static const struct ipc_kind msg_kind;
+static struct ipc_table table = {.lock = SPINLOCK_INIT("message queues", RANK_IPC, IPL_ASTDEL),
+                                 .kind = &msg_kind};
+static uint64_t all_messages, all_bytes; /* in queues; atomic, a statistic */
+
+static struct queue *queue_of(struct ipc_object *o) { return container_of(o, struct queue, ipc); }
+
+/* ---- messages ---- */
+
+struct ipc_msg *msg_alloc(size_t nbytes)
+{
+    uint16_t account = pool_account();
+    struct ipc_msg *m = npp_alloc_charged(sizeof(*m) + nbytes, account);
+
+    if (m) {
+        m->nbytes = (uint32_t)nbytes;
+        m->account = account;
+    }
+    return m;
+}
+
+void msg_free(struct ipc_msg *m) { npp_free_charged(m, sizeof(*m) + m->nbytes, m->account); }
+void *msg_text(struct ipc_msg *m) { return m->text; }
+size_t msg_bytes(const struct ipc_msg *m) { return m->nbytes; }
+int64_t msg_type(const struct ipc_msg *m) { return m->type; }
+
+static struct ipc_msg *message_at(struct treap_node *n)
+{
+    return n ? container_of(n, struct ipc_msg, node) : NULL;
+}
+
+/* ---- making and ending ---- */
+
+static struct ipc_object *queue_make(void *arg, int *err)
+{
+    struct queue *q = npp_alloc_zeroed(sizeof(*q));
+
+    (void)arg;
+    *err = -ENOMEM;
+    if (!q)
+        return NULL;
+    if (!ipc_charge(&q->ipc)) {
+        *err = -ENOSPC;
+        npp_free(q, sizeof(*q));
+        return NULL;
+    }
+    mutex_init(&q->lock, "message queue", MUTEX_IPC);
+    q->limit = MSG_QUEUE_MAX;
+    list_init(&q->messages);
+    list_init(&q->senders);
+    list_init(&q->receivers);
+    return &q->ipc;
+}
+
+static int queue_fits(const struct ipc_object *o, void *arg)
+{
+    (void)o, (void)arg;
+    return 0;
+}
+
+static void queue_end(struct ipc_object *o)
+{
+    ipc_release(o);
+    npp_free(queue_of(o), sizeof(struct queue));
+}
+
+static const struct ipc_kind msg_kind = {.make = queue_make, .fits = queue_fits, .end = queue_end};
+
+int msg_get(const struct ipc_caller *c, int32_t key, uint32_t flags)
+{
+    return ipc_get(&table, c, key, flags, NULL);
+}
+
+/* ---- the messages of a queue; mutex held ---- */
+
+/* Count a message in or out, by the process pid. */
+static void note(struct queue *q, const struct ipc_msg *m, bool in, uint32_t pid)
+{
+    ipl_t ipl = spin_lock(&table.lock);
+    int64_t now = (int64_t)clock_wall_ns();
+
+    q->nbytes += in ? m->nbytes : -(uint64_t)m->nbytes;
+    q->count += in ? 1 : UINT64_MAX;
+    if (in) {
+        q->stime_ns = now;
+        q->lspid = pid;
+    } else {
+        q->rtime_ns = now;
+        q->lrpid = pid;
+    }
+    spin_unlock(&table.lock, ipl);
+    __atomic_fetch_add(&all_messages, in ? 1 : UINT64_MAX, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all_bytes, in ? m->nbytes : -(uint64_t)m->nbytes, __ATOMIC_RELAXED);
+}
+
+static void enter(struct queue *q, struct ipc_msg *m)
+{
+    struct treap_node *up = NULL, **where = &q->by_type.root;
+
+    m->age = q->next_age++; /* the youngest of its type */
+    while (*where) {
+        up = *where;
+        where = m->type < message_at(up)->type ? &up->left : &up->right;
+    }
+    treap_insert(&q->by_type, &m->node, up, where);
+    list_add_tail(&q->messages, &m->link);
+}
+
+static void take_out(struct queue *q, struct ipc_msg *m)
+{
+    treap_remove(&q->by_type, &m->node);
+    list_remove(&m->link);
+}
+
+/* The oldest message of the type, or NULL. */
+static struct ipc_msg *oldest_of(const struct queue *q, int64_t type)
+{
+    struct treap_node *at = q->by_type.root, *best = NULL;
+
+    while (at) {
+        if (message_at(at)->type == type)
+            best = at;
+        at = message_at(at)->type >= type ? at->left : at->right;
+    }
+    return message_at(best);
+}
+
+/* Does a receiver take messages of this type? */
+static bool wants(const struct party *r, int64_t type)
+{
+    if (r->type == 0)
+        return true;
+    if (r->type < 0)
+        return type <= (r->type == INT64_MIN ? INT64_MAX : -r->type);
+    return (type == r->type) != ((r->flags & MSG_EXCEPT) != 0);
+}
+
+/* The message that the receiver gets, or NULL. There are at most MSG_QUEUE_MAX. */
+static struct ipc_msg *choose(const struct queue *q, const struct party *r)
+{
+    struct ipc_msg *m;
+
+    if (r->type < 0) {
+        m = message_at(treap_first(&q->by_type));
+        return m && wants(r, m->type) ? m : NULL;
+    }
+    if (r->type > 0 && !(r->flags & MSG_EXCEPT))
+        return oldest_of(q, r->type);
+    list_for_each_entry(m, &q->messages, link)
+        if (wants(r, m->type))
+            return m;
+    return NULL;
+}
+
+static bool has_room(const struct queue *q, const struct ipc_msg *m)
+{
+    return q->nbytes + m->nbytes <= q->limit && q->count < MSG_QUEUE_MAX && q->count < q->limit;
+}
+
+/* p's call is over. The thread may leave as soon as the mutex is free. */
+static void finish(struct party *p, int result)
+{
+    list_remove(&p->link);
+    p->result = result;
+    __atomic_store_n(&p->done, true, __ATOMIC_RELEASE);
+    wake_all(&p->wait);
+}
+
+/* Give m to a waiting receiver. One for which it is too long learns that. False: nobody takes it. */
+static bool hand_over(struct queue *q, struct ipc_msg *m, uint32_t pid)
+{
+    struct party *r, *next;
+
+    list_for_each_entry_safe(r, next, &q->receivers, link) {
+        if (!wants(r, m->type))
+            continue;
+        if (m->nbytes > r->max && !(r->flags & MSG_NOERROR)) {
+            finish(r, -E2BIG);
+            continue;
+        }
+        note(q, m, true, pid);
+        note(q, m, false, r->pid);
+        r->m = m;
+        finish(r, 0);
+        return true;
+    }
+    return false;
+}
+
+static void deliver(struct queue *q, struct ipc_msg *m, uint32_t pid)
+{
+    if (hand_over(q, m, pid))
+        return;
+    note(q, m, true, pid);
+    enter(q, m);
+}
+
+/* Room has become free: let those send who fit, in their order. */
+static void admit(struct queue *q)
+{
+    while (!list_empty(&q->senders)) {
+        struct party *s = list_entry(list_first(&q->senders), struct party, link);
+
+        if (!has_room(q, s->m))
+            return;
+        deliver(q, s->m, s->pid);
+        finish(s, 0);
+    }
+}
+
+/* ---- finding a queue ---- */
+
+/* The queue, with a reference, if the caller has the permissions; then the mutex is held. */
+static int open_queue(const struct ipc_caller *c, int id, uint32_t want, struct queue **out)
+{
+    ipl_t ipl = spin_lock(&table.lock);
+    struct ipc_object *o = ipc_find_locked(&table, id);
+    int err = !o ? -EINVAL : !ipc_allows(o, c, want) ? -EACCES : 0;
+
+    if (!err)
+        ipc_hold_locked(o);
+    spin_unlock(&table.lock, ipl);
+    if (err)
+        return err;
+    *out = queue_of(o);
+    mutex_lock(&(*out)->lock);
+    return 0;
+}
+
+static void close_queue(struct queue *q)
+{
+    mutex_unlock(&q->lock);
+    ipc_drop_unlock(&table, &q->ipc, spin_lock(&table.lock));
+}
+
+static bool is_removed(const struct queue *q)
+{
+    return __atomic_load_n(&q->ipc.removed, __ATOMIC_RELAXED);
+}
+
+/* Wait until somebody has finished p, which is put at the end of the list. Mutex held, but not
+ * during the wait. */
+static int sleep_in(struct queue *q, struct list *list, struct party *p)
+{
+    struct waiter t;
+
+    wait_queue_init(&p->wait, "message");
+    list_add_tail(list, &p->link);
+    wait_enqueue(&p->wait, &t);
+    mutex_unlock(&q->lock);
+    while (!__atomic_load_n(&p->done, __ATOMIC_ACQUIRE)) {
+        if (wait_block(&t, WAIT_INTERRUPTIBLE, WAIT_FOREVER) != 0)
+            break;
+        wait_enqueue(&p->wait, &t);
+    }
+    wait_finish(&t);
+    mutex_lock(&q->lock); /* whoever was finishing p is through with it */
+    if (p->done)
+        return p->result;
+    list_remove(&p->link);
+    return -ERESTARTNOHAND;
+}
+
+int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type, bool wait)
+{
+    struct party s = {.pid = c->pid, .m = m};
+    struct queue *q;
+    int err = open_queue(c, id, IPC_WRITE, &q);
+
+    if (err)
+        return err;
+    m->type = type;
+    if (is_removed(q)) {
+        err = -EIDRM;
+    } else if (has_room(q, m) && list_empty(&q->senders)) {
+        deliver(q, m, c->pid);
+    } else {
+        err = wait ? sleep_in(q, &q->senders, &s) : -EAGAIN;
+        if (err == -ERESTARTNOHAND)
+            admit(q); /* those behind it may fit */
+    }
+    close_queue(q);
+    return err;
+}
+
+int msg_receive(const struct ipc_caller *c, int id, size_t max, int64_t type, uint32_t flags,
+                struct ipc_msg **out)
+{
+    struct party r = {.pid = c->pid, .type = type, .flags = flags, .max = max};
+    struct queue *q;
+    int err = open_queue(c, id, IPC_READ, &q);
+
+    if (err)
+        return err;
+    r.m = choose(q, &r);
+    if (is_removed(q)) {
+        err = -EIDRM;
+    } else if (r.m && r.m->nbytes > max && !(flags & MSG_NOERROR)) {
+        err = -E2BIG;
+    } else if (r.m) {
+        take_out(q, r.m);
+        note(q, r.m, false, c->pid);
+        admit(q);
+    } else {
+        err = flags & IPC_NOWAIT ? -ENOMSG : sleep_in(q, &q->receivers, &r);
+    }
+    close_queue(q);
+    *out = err ? NULL : r.m;
+    return err;
+}
+
+/* ---- msgctl ---- */
+
+/* Fill in *to for o, and release the lock. */
+static int status_unlock(const struct ipc_object *o, const struct ipc_caller *c, bool any,
+                         struct msg_status *to, ipl_t ipl)
+{
+    int err = !o ? -EINVAL : !any && !ipc_allows(o, c, IPC_READ) ? -EACCES : 0;
+
+    if (!err) {
+        const struct queue *q = container_of(o, const struct queue, ipc);
+
+        *to = (struct msg_status){.ipc = *o,
+                                  .stime_ns = q->stime_ns,
+                                  .rtime_ns = q->rtime_ns,
+                                  .nbytes = q->nbytes,
+                                  .count = q->count,
+                                  .limit = q->limit,
+                                  .lspid = q->lspid,
+                                  .lrpid = q->lrpid};
+    }
+    spin_unlock(&table.lock, ipl);
+    return err;
+}
+
+int msg_stat(const struct ipc_caller *c, int id, struct msg_status *s)
+{
+    ipl_t ipl = spin_lock(&table.lock);
+
+    return status_unlock(ipc_find_locked(&table, id), c, false, s, ipl);
+}
+
+int msg_stat_slot(const struct ipc_caller *c, uint64_t slot, bool any, struct msg_status *s)
+{
+    ipl_t ipl = spin_lock(&table.lock);
+
+    return status_unlock(ipc_slot_locked(&table, slot), c, any, s, ipl);
+}
+
+uint32_t msg_next(uint32_t from) { return ipc_next(&table, from); }
+
+int msg_set(const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid, uint32_t mode,
+            uint64_t limit)
+{
+    struct queue *q;
+    ipl_t ipl;
+    int err = open_queue(c, id, 0, &q);
+
+    if (err)
+        return err;
+    ipl = spin_lock(&table.lock);
+    if (q->ipc.removed)
+        err = -EIDRM;
+    else if (!ipc_owns(&q->ipc, c) || (limit > MSG_QUEUE_MAX && c->cred.uid != 0))
+        err = -EPERM;
+    else
+        err = ipc_set_locked(&q->ipc, c, uid, gid, mode);
+    if (!err)
+        q->limit = limit;
+    spin_unlock(&table.lock, ipl);
+    if (!err)
+        admit(q);
+    close_queue(q);
+    return err;
+}
+
+int msg_remove(const struct ipc_caller *c, int id)
+{
+    ipl_t ipl = spin_lock(&table.lock);
+    struct ipc_object *o = ipc_find_locked(&table, id);
+    struct queue *q;
+
+    if (!o || !ipc_owns(o, c)) {
+        spin_unlock(&table.lock, ipl);
+        return o ? -EPERM : -EINVAL;
+    }
+    ipc_hold_locked(o);
+    ipc_remove_locked(&table, o); /* from here on nobody else finds it */
+    spin_unlock(&table.lock, ipl);
+    q = queue_of(o);
+    mutex_lock(&q->lock);
+    while (!list_empty(&q->senders))
+        finish(list_entry(list_first(&q->senders), struct party, link), -EIDRM);
+    while (!list_empty(&q->receivers))
+        finish(list_entry(list_first(&q->receivers), struct party, link), -EIDRM);
+    while (!list_empty(&q->messages)) {
+        struct ipc_msg *m = list_entry(list_first(&q->messages), struct ipc_msg, link);
+
+        take_out(q, m);
+        note(q, m, false, c->pid);
+        msg_free(m);
+    }
+    close_queue(q);
+    return 0;
+}
+
+/* ---- figures and checks ---- */
+
+void msg_totals(struct msg_totals *t)
+{
+    ipl_t ipl = spin_lock(&table.lock);
+
+    *t = (struct msg_totals){.queues = table.count,
+                             .highest = ipc_highest_locked(&table),
+                             .count = __atomic_load_n(&all_messages, __ATOMIC_RELAXED),
+                             .nbytes = __atomic_load_n(&all_bytes, __ATOMIC_RELAXED)};
+    spin_unlock(&table.lock, ipl);
+}
+
+static void explain(struct census *c)
+{
+    const struct ipc_msg *m;
+
+    for (uint32_t n = msg_next(0); n < IPC_SLOTS; n = msg_next(n + 1)) {
+        const struct queue *q = queue_of(table.slot[n].object);
+
+        census_explain(c, CENSUS_NONPAGED, sizeof(*q), 1);
+        list_for_each_entry(m, &q->messages, link)
+            census_explain(c, CENSUS_NONPAGED, sizeof(*m) + m->nbytes, 1);
+    }
+}
+
+void msg_boot(void)
+{
+    static const struct census_kind kinds[] = {
+        {"message queue", CENSUS_NONPAGED, sizeof(struct queue)},
+    };
+
+    census_register(explain, kinds, ARRAY_SIZE(kinds));
+}
