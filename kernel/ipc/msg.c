@@ -226,7 +226,7 @@ static void finish(struct party *p, int result)
     wake_all(&p->wait);
 }
 
-/* Give m to a waiting receiver. One for which it is too long learns that. False: nobody takes it. */
+/* Give m to a waiting receiver. Whoever cannot hold it learns that. False: nobody takes it. */
 static bool hand_over(struct queue *q, struct ipc_msg *m, uint32_t pid)
 {
     struct party *r, *next;
