@@ -6,6 +6,7 @@
 #include "kernel/base/string.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object.h"
+#include "mm/phys/page.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -31,6 +32,36 @@ bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v)
         object_ref(e->object);
     mutex_unlock_shared(&as->lock);
     return e != NULL;
+}
+
+/* What a PTE maps may be freed meanwhile, but its entry in the database stays readable. A section
+ * may map frames that have no entry. */
+static void count_page(const struct mapping_view *v, pte_t pte, struct mapping_pages *n)
+{
+    const struct page *page = v->section ? NULL : page_of(pte_pfn(pte));
+
+    if (!page || page->type != PAGE_T_PROCESS)
+        n->object++;
+    else if (__atomic_load_n(&page->refcnt, __ATOMIC_RELAXED) > 1)
+        n->forked++;
+    else
+        n->own++;
+}
+
+vaddr_t aspace_count(struct aspace *as, const struct mapping_view *v, vaddr_t va, vaddr_t end,
+                     struct mapping_pages *n)
+{
+    mutex_lock_shared(&as->lock);
+    for (unsigned k = 0; va < end && k < ASPACE_COUNT_MAX; k++) {
+        const pte_t *p = pt_lookup(&as->pt, va, 3);
+        uint64_t step = p ? PTE_L3_SPAN : pt_lookup(&as->pt, va, 2) ? PTE_L2_SPAN : PTE_L1_SPAN;
+
+        if (p && pte_maps_page(va, pt_load(p)))
+            count_page(v, pt_load(p), n);
+        va = (va | (step - 1)) + 1;
+    }
+    mutex_unlock_shared(&as->lock);
+    return MIN(va, end);
 }
 
 /*

@@ -15,6 +15,17 @@ struct mapping_view {
 /* Describe the first mapping that ends above `from`. False: there is none. Takes the mutex of as,
  * shared. IPL 0. */
 bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v);
+/* Pages of a mapping that are present in its address space. */
+struct mapping_pages {
+    uint64_t own;    /* private memory of this address space alone */
+    uint64_t forked; /* private memory that fork has shared, and nobody has written since */
+    uint64_t object; /* of a file, shared memory or a section */
+};
+/* Add the pages of [va, end), which lies in the mapping v, to *n. Looks at no more than
+ * ASPACE_COUNT_MAX PTEs: the address where it stopped. Takes the mutex of as, shared. IPL 0. */
+#define ASPACE_COUNT_MAX 1024u
+vaddr_t aspace_count(struct aspace *as, const struct mapping_view *v, vaddr_t va, vaddr_t end,
+                     struct mapping_pages *n);
 /* Copy n bytes at va, at most ASPACE_READ_MAX and within one page, to buf; the page is made present
  * as by a read. 0, -EIO, or an error of aspace_populate. Takes the mutex of as. IPL 0; may wait. */
 #define ASPACE_READ_MAX 512u

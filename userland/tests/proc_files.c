@@ -232,6 +232,59 @@ static void paths(void)
     close(fd);
 }
 
+/* A line of /proc/self/smaps about the mapping that begins at p, in pages; -1: it is not there. */
+static long pages_of(const char *p, const char *what)
+{
+    char line[64];
+    const char *at;
+
+    slurp("/proc/self/smaps");
+    snprintf(line, sizeof(line), "%08lx-", (long)p);
+    at = strstr(text, line);
+    snprintf(line, sizeof(line), "\n%s:", what);
+    at = at ? strstr(at, line) : NULL;
+    return at ? atol(at + strlen(line)) * 1024 / PAGE : -1;
+}
+
+static void memory(void)
+{
+    unsigned long far = 3ul << 30;
+    char *p = mmap(NULL, 40 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *s = mmap(NULL, 4ul << 30, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int go[2], status;
+    pid_t pid;
+
+    is(pages_of(p, "Size"), 40, "smaps: the size");
+    is(pages_of(p, "Rss"), 0, "smaps: nothing is in memory before it is touched");
+    for (int i = 0; i < 40; i += 3)
+        p[i * PAGE] = 1;
+    is(pages_of(p, "Rss"), 14, "smaps: the pages that were touched");
+    is(pages_of(p, "Private_Dirty"), 14, "smaps: they are private");
+    is(pages_of(p, "Anonymous"), 14, "smaps: and anonymous");
+    pipe(go);
+    pid = fork();
+    if (pid == 0) {
+        char c;
+
+        p[0] = 2;
+        _exit(read(go[0], &c, 1) < 0); /* until it is killed */
+    }
+    for (int i = 0; i < 2000 && pages_of(p, "Private_Dirty") != 1; i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    is(pages_of(p, "Private_Dirty"), 1, "smaps: a page that the child has written is private");
+    is(pages_of(p, "Shared_Dirty"), 13, "smaps: fork has shared the others");
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    is(pages_of(p, "Private_Dirty"), 14, "smaps: until it ends");
+    close(go[0]);
+    close(go[1]);
+    s[0] = s[far] = s[far + PAGE] = 1;
+    is(pages_of(s, "Rss"), 3, "smaps: of 4 GiB of shared memory three pages");
+    is(pages_of(s, "Shared_Clean"), 3, "smaps: which are shared");
+    munmap(p, 40 * PAGE);
+    munmap(s, 4ul << 30);
+}
+
 static void strings(void)
 {
     int status = -1;
@@ -297,6 +350,7 @@ static void privacy(void)
         int wrong = setgid(1000) || setuid(1000);
 
         wrong |= slurp(of_pid(other, "maps")) >= 0;
+        wrong |= slurp(of_pid(other, "smaps")) >= 0;
         wrong |= slurp(of_pid(other, "cmdline")) >= 0;
         wrong |= slurp(of_pid(other, "environ")) >= 0;
         wrong |= readlink(of_pid(other, "exe"), text, 100) >= 0;
@@ -528,6 +582,7 @@ int main(int argc, char **argv)
     gone_while_open();
     maps();
     paths();
+    memory();
     strings();
     descriptors();
     privacy();

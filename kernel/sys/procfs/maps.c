@@ -80,8 +80,35 @@ static void put_mapping(const struct proc_id *who, const struct mapping_view *m,
     proc_put(t, "\n", 1);
 }
 
-/* One mapping a record; the cursor is its end. */
-int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+#define PAGE_KIB (PAGE_SIZE / 1024)
+
+/* What of a mapping is in memory. -EINTR: the reader is to end. There is no storage from which
+ * memory comes back, so private memory counts as modified, and files as clean. */
+static int put_pages(struct aspace *as, const struct mapping_view *m, struct proc_text *t)
+{
+    struct mapping_pages n = {0};
+
+    for (vaddr_t at = m->start; at < m->end;) {
+        if (thread_killed())
+            return -EINTR;
+        at = aspace_count(as, m, at, m->end, &n);
+    }
+    proc_print(t,
+               "Size:           %8lu kB\nKernelPageSize: %8lu kB\nMMUPageSize:    %8lu kB\n"
+               "Rss:            %8lu kB\n",
+               (m->end - m->start) / 1024, PAGE_KIB, PAGE_KIB,
+               (n.own + n.forked + n.object) * PAGE_KIB);
+    proc_print(t,
+               "Shared_Clean:   %8lu kB\nShared_Dirty:   %8lu kB\nPrivate_Clean:  %8lu kB\n"
+               "Private_Dirty:  %8lu kB\nAnonymous:      %8lu kB\nSwap:           %8lu kB\n",
+               n.object * PAGE_KIB, n.forked * PAGE_KIB, 0ul, n.own * PAGE_KIB,
+               (n.own + n.forked) * PAGE_KIB, 0ul);
+    return 0;
+}
+
+/* One mapping a record; the cursor is its end. pages: with what is in memory. */
+static int show_mapping(const struct proc_id *who, uint64_t *cursor, struct proc_text *t,
+                        bool pages)
 {
     struct mapping_view m;
     int err;
@@ -91,14 +118,25 @@ int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text
     if (!as)
         return err;
     found = aspace_view(as, *cursor, &m);
+    if (found) {
+        put_mapping(who, &m, t);
+        err = pages ? put_pages(as, &m, t) : 0;
+        if (m.object)
+            object_unref(m.object);
+        *cursor = m.end;
+    }
     aspace_unref(as);
-    if (!found)
-        return 0;
-    put_mapping(who, &m, t);
-    if (m.object)
-        object_unref(m.object);
-    *cursor = m.end;
-    return 1;
+    return err ? err : found;
+}
+
+int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    return show_mapping(who, cursor, t, false);
+}
+
+int proc_show_smaps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    return show_mapping(who, cursor, t, true);
 }
 
 /* Copy the next part of the strings from offset `from` to `to` of the process, whose address is

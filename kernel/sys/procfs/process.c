@@ -346,6 +346,7 @@ static const struct proc_entry process_names[] = {
     {.name = "maps", .mode = S_IFREG | 0444, .show = proc_show_maps},
     {.name = "mounts", .mode = S_IFREG | 0444, .show = proc_show_mounts},
     {.name = "root", .mode = S_IFLNK | 0777, .readlink = readlink_root, .follow = follow_root},
+    {.name = "smaps", .mode = S_IFREG | 0444, .show = proc_show_smaps},
     {.name = "stat", .mode = S_IFREG | 0444, .show = proc_show_stat},
     {.name = "statm", .mode = S_IFREG | 0444, .show = show_statm},
     {.name = "status", .mode = S_IFREG | 0444, .show = proc_show_status},

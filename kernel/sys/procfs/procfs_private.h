@@ -104,6 +104,7 @@ int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, 
 
 /* maps.c */
 int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+int proc_show_smaps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 int proc_show_arguments(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 int proc_show_environment(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 
