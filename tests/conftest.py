@@ -85,9 +85,40 @@ def pytest_configure(config: pytest.Config) -> None:
         guest.slower = config.getoption("slower")
 
 
+# The tests that take longest, and those that share what takes long, the longest first.
+LONG = (
+    "test_planted.py::test_every_bug",
+    "test_walk.py::test_random_walk",
+    "test_bench.py",
+    "test_walk.py::test_soak",
+    "test_schedules.py::test_sweep",
+    "test_allocation_failure.py",
+    "test_races.py::test_programs",
+    "test_ubsan.py::test_programs",
+    "test_sections.py::test_27_gib",
+    "test_model.py",
+    "test_holds.py",
+    "test_sda.py",
+)
+
+
+@pytest.hookimpl(trylast=True)  # when only those that will run are left
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Moves tests that read the records of other tests to the end."""
-    items.sort(key=lambda item: item.path.name == "test_condition_matrix.py")
+    """Moves long tests to the front, so that at the end both workers are busy, and tests that read
+    the records of other tests to the end. Each worker receives half of the tests at first, so it
+    also has half of the long ones."""
+
+    def place(item: pytest.Item) -> int:
+        name = f"{item.path.name}::{item.name}"
+        of = len(LONG) + (item.path.name == "test_condition_matrix.py")
+        return next((n for n, start in enumerate(LONG) if name.startswith(start)), of)
+
+    items.sort(key=place)
+    one = [item for item in items if place(item) < len(LONG) and place(item) % 2 == 0]
+    other = [item for item in items if place(item) < len(LONG) and place(item) % 2 == 1]
+    rest = items[len(one) + len(other) :]
+    half = max(0, len(items) // 2 - len(one))
+    items[:] = [*one, *rest[:half], *other, *rest[half:]]
 
 
 @pytest.fixture
