@@ -498,7 +498,7 @@ static struct thread *requeue(struct runq *rq, bool pass, uint32_t cycles)
     }
     fair_put_back(&self->fair, cycles);
     runq_note_ready(rq, self);
-    if (unlikely(thread_may_hurry(self)))
+    if (unlikely(thread_comes_first(self)))
         fair_hurry(&self->fair);
     else
         self->grace = 0;

@@ -14,8 +14,8 @@
 #include "kernel/sched/prioq.h"
 #include "kernel/sched/sched.h"
 
-/* A thread that holds a mutex is not made to wait for others of its user, of whom there may be
-   thousands, until this many ticks have met it so: 10 ms, while the longest holds are of 1 ms. */
+/* A thread that holds a mutex and was chosen for that is not preempted until this many ticks have
+   met it so: 10 ms, while the longest holds are of 1 ms. */
 #define SCHED_GRACE_TICKS 10u
 
 enum { AFTER_NOTHING, AFTER_RETIRE, AFTER_CARRY };
@@ -123,6 +123,23 @@ static inline bool thread_hurries(const struct thread *t)
 static inline bool thread_may_hurry(const struct thread *t)
 {
     return t->grace < SCHED_GRACE_TICKS && thread_hurries(t);
+}
+
+/* Is t, which gives up the CPU to others, to be the first of its user again? If what it holds or
+   wants last is a file's mutex, under which a call may copy as much as its caller likes, only while
+   it may hurry. The other mutexes guard what all users need: if their holder waited for the others
+   of its user, each hold would keep everybody waiting for a second. And the ticks that are counted
+   do not measure one hold: they may have met t in one short hold after another. */
+static inline bool thread_comes_first(const struct thread *t)
+{
+    const struct mutex *last;
+
+    if (likely(!thread_hurries(t)))
+        return false;
+    last = __atomic_load_n(&t->wants, __ATOMIC_RELAXED);
+    if (!last)
+        last = t->held[t->held_mutexes - 1];
+    return last->rank != MUTEX_INODE || t->grace < SCHED_GRACE_TICKS;
 }
 
 /* Put t on rq, locked, to which it belongs, or take it off. */

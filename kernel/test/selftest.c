@@ -534,6 +534,52 @@ static void test_priority(struct crew *c)
     crew_join(c);
 }
 
+#define LONG_HOLD_TICKS 40u
+#define SPINNERS        (CREW_MAX - 1)
+
+static uint64_t ticks_of_others(const struct crew *c)
+{
+    uint64_t ns = 0;
+
+    for (unsigned i = 1; i <= SPINNERS; i++)
+        ns += thread_cpu_ns(c->threads[i]);
+    return ns / CLOCK_TICK_NS;
+}
+
+/* Worker 0 holds the mutex for so many ticks of its own CPU time, and notes what the others have
+ * had meanwhile. */
+static void long_hold_work(struct crew *c, unsigned self)
+{
+    uint64_t begin;
+
+    if (self != 0) {
+        spin_work(c, self);
+        return;
+    }
+    for (unsigned i = 1; i <= SPINNERS; i++)
+        while (!__atomic_load_n(&c->counts[i], __ATOMIC_RELAXED))
+            thread_yield();
+    mutex_lock(&c->mutex);
+    c->counter = 0 - ticks_of_others(c);
+    begin = thread_cpu_ns(thread_self());
+    while (thread_cpu_ns(thread_self()) - begin < LONG_HOLD_TICKS * CLOCK_TICK_NS)
+        ;
+    c->counter += ticks_of_others(c);
+    mutex_unlock(&c->mutex);
+    __atomic_store_n(&c->stop, 1, __ATOMIC_RELEASE);
+}
+
+/* Who holds a mutex, however long, does not wait for all others of its user at every turn: beside
+ * seven that compute it has most of the CPU. */
+static void test_long_hold(struct crew *c)
+{
+    crew_start(c, 1 + SPINNERS, PRIO_NORMAL, 1, long_hold_work);
+    crew_join(c);
+    c->result->value = c->counter;
+    if (c->result->value > 2 * LONG_HOLD_TICKS)
+        fail(c, "the others had %lu ticks during a hold of %u", c->result->value, LONG_HOLD_TICKS);
+}
+
 static const struct {
     const char *name;
     void (*fn)(struct crew *);
@@ -551,6 +597,7 @@ static const struct {
     {"ready threads spread over the CPUs (mask)", test_balance},
     {"a higher priority preempts (ns)", test_priority},
     {"more callers of a lock than there is room for (callers)", test_callers},
+    {"a long hold of a mutex beside others (their ticks)", test_long_hold},
 };
 
 cond_t test_selftest(int64_t index, void *out)
