@@ -228,14 +228,33 @@ NO_IDIOMS int memcmp(const void *a, const void *b, size_t n)
     return 0;
 }
 
-void *memchr(const void *p, int c, size_t n)
+/* The high bit of each byte of v that is 0, up to the first of them; what is above it may be wrong.
+   So the lowest bit that is set belongs to the first zero byte. */
+static inline uint64_t zero_bytes(uint64_t v)
 {
-    const unsigned char *s = p;
+    return (v - 0x0101010101010101UL) & ~v & 0x8080808080808080UL;
+}
 
-    for (; n; n--, s++)
-        if (*s == (unsigned char)c)
-            return (void *)s;
-    return NULL;
+/* The bytes of an aligned quadword that are below address p, all ones. */
+static inline uint64_t bytes_below(const void *p) { return (1UL << ((uint64_t)p & 7) * 8) - 1; }
+
+/* Reads the aligned quadwords that contain bytes of the range. */
+__attribute__((no_sanitize_address)) NO_IDIOMS void *memchr(const void *p, int c, size_t n)
+{
+    const quad *q = (const quad *)((uint64_t)p & ~7UL);
+    uint64_t fill = (unsigned char)c * 0x0101010101010101UL, zero;
+
+    if (n == 0)
+        return NULL;
+    zero = zero_bytes((*q ^ fill) | bytes_below(p));
+    while (!zero) {
+        if ((uint64_t)++q - (uint64_t)p >= n)
+            return NULL;
+        zero = zero_bytes(*q ^ fill);
+    }
+    const char *at = (const char *)q + __builtin_ctzl(zero) / 8;
+
+    return (size_t)(at - (const char *)p) < n ? (void *)at : NULL;
 }
 
 size_t strnlen(const char *s, size_t max)
@@ -247,13 +266,15 @@ size_t strnlen(const char *s, size_t max)
     return n;
 }
 
-NO_IDIOMS size_t strlen(const char *s)
+/* Reads the aligned quadwords that contain bytes of the string. */
+__attribute__((no_sanitize_address)) NO_IDIOMS size_t strlen(const char *s)
 {
-    size_t n = 0;
+    const quad *q = (const quad *)((uint64_t)s & ~7UL);
+    uint64_t zero = zero_bytes(*q | bytes_below(s));
 
-    while (s[n])
-        n++;
-    return n;
+    while (!zero)
+        zero = zero_bytes(*++q);
+    return (size_t)((const char *)q - s) + (size_t)__builtin_ctzl(zero) / 8;
 }
 
 int strcmp(const char *a, const char *b)

@@ -41,6 +41,7 @@
 #include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
 #include "mm/pool/pool.h"
+#include "mm/pt/pt_system.h"
 
 /* Take p out of the table; the caller frees it. */
 static void unlink_locked(struct process *p)
@@ -189,6 +190,7 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     leave_locked(p);
     p->sig = NULL;
     p->state = PROCESS_ZOMBIE;
+    p->terminal = 0;
     p->exit_status = status;
     stop_forget_locked(p);
     forgotten = !p->parent || (p->parent->sig && signal_is_ignored(p->parent->sig, SIGCHLD));
@@ -215,13 +217,17 @@ void process_tell_end(struct process *p)
         futex_end_hook(p);
 }
 
-static struct program_path *leave_program(struct process *p)
+/* Take the program and the address space away from p, and use no address space any more. */
+static struct program_path *leave_program(struct process *p, struct aspace **as)
 {
     ipl_t ipl = spin_lock(&process_lock);
     struct program_path *path = p->program;
 
+    *as = p->aspace;
     p->program = NULL;
+    p->aspace = NULL;
     spin_unlock(&process_lock, ipl);
+    thread_set_root(thread_self(), system_root_pfn, NULL);
     return path;
 }
 
@@ -239,8 +245,7 @@ static void give_back(struct process *p)
     process_fs_end(p);
     lnm_space_free(p->names);
     p->names = NULL;
-    program_path_unref(leave_program(p));
-    as = process_change_space(p, NULL);
+    program_path_unref(leave_program(p, &as));
     if (as) /* a run_hook may have released that of the first process */
         aspace_unref(as);
 }

@@ -19,20 +19,34 @@ static int copy_of(const char *text, struct program_path **to)
     return 0;
 }
 
-int program_lookup(const struct io_cred *cred, struct inode *dir, const char *path,
-                   struct inode **out, struct program_path **to)
+/* program_lookup() with the path in buf, of n bytes. -ENAMETOOLONG or -ERANGE: it may be too
+   small. */
+static int lookup_in(const struct io_cred *cred, struct inode *dir, const char *path,
+                     struct inode **out, struct program_path **to, char *buf, size_t n)
 {
-    char *buf = pgd_alloc(PATH_MAX);
-    int err;
+    int err = tree_lookup_path(cred, dir, path, out, buf, n);
 
-    if (!buf)
-        return -ENOMEM;
-    err = tree_lookup_path(cred, dir, path, out, buf, PATH_MAX);
     if (!err) {
         err = copy_of(buf, to);
         if (err)
             inode_unref(*out);
     }
+    return err;
+}
+
+/* Most paths are short, and take no paged pool. */
+int program_lookup(const struct io_cred *cred, struct inode *dir, const char *path,
+                   struct inode **out, struct program_path **to)
+{
+    char few[96], *buf;
+    int err = lookup_in(cred, dir, path, out, to, few, sizeof(few));
+
+    if (likely(err != -ENAMETOOLONG && err != -ERANGE))
+        return err;
+    buf = pgd_alloc(PATH_MAX);
+    if (!buf)
+        return -ENOMEM;
+    err = lookup_in(cred, dir, path, out, to, buf, PATH_MAX);
     pgd_free(buf, PATH_MAX);
     return err;
 }

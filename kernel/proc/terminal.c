@@ -93,9 +93,12 @@ static void hang_up_group(uint32_t group)
 void terminal_hang_up(struct process *p)
 {
     uint32_t group = 0;
-    ipl_t ipl = spin_lock(&process_lock);
+    ipl_t ipl;
 
-    if (p->sid == p->pid && has_locked(p)) {
+    if (p->sid != p->pid) /* only a thread of p changes it, and this is the last one */
+        return;
+    ipl = spin_lock(&process_lock);
+    if (has_locked(p)) {
         group = release_locked();
         tty_hang_up();
     }

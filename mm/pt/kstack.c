@@ -28,6 +28,7 @@
 #include "mm/phys/failure.h"
 #include "mm/phys/page.h"
 #include "mm/pt/pt_system.h"
+#include "mm/pt/shootdown.h"
 
 #define KSTACK_SLOTS \
     65536u /* of the 209,715 that fit into 8 GiB: more threads than the process table allows */
@@ -174,32 +175,42 @@ uint64_t kstack_alloc(unsigned rad, uint64_t *top)
     return slot_base(slot);
 }
 
-/* Unmap a stack that was popped from its list of cached stacks. */
-static void slot_unmap(uint64_t slot)
+#define UNMAP_STEP 4u /* stacks that are unmapped together, with one invalidation on all CPUs */
+_Static_assert(UNMAP_STEP *KSTACK_PAGES <= TB_GATHER_VAS, "not all translations are invalidated");
+
+/* Unmap up to `most` stacks of a list, at most UNMAP_STEP. Returns their number. */
+static unsigned unmap_some(uint64_t *head, unsigned most)
 {
-    kunmap_pages(slot_base(slot), KSTACK_PAGES, true);
-    slot_push(&empty, slot);
-    __atomic_fetch_add(&unmapped, 1, __ATOMIC_RELAXED);
+    uint64_t slot[UNMAP_STEP];
+    struct tb_gather g;
+    unsigned n = 0;
+
+    tb_gather_begin(&g, NULL, TB_SYSTEM);
+    while (n < MIN(most, UNMAP_STEP) && (slot[n] = slot_pop(head)) != 0)
+        kunmap_gather(&g, slot_base(slot[n++]), KSTACK_PAGES, true);
+    tb_gather_flush(&g);
+    for (unsigned i = 0; i < n; i++)
+        slot_push(&empty, slot[i]); /* now that no CPU has an old translation */
+    __atomic_fetch_add(&unmapped, n, __ATOMIC_RELAXED);
+    return n;
 }
 
 void kstack_free(uint64_t base)
 {
     uint64_t slot = slot_of(base), *head = &cached[slot_rad(slot)];
-    unsigned count = slot_push(head, slot);
+    unsigned count = slot_push(head, slot), n;
 
     if (likely(count <= CACHED_MOST) || ipl_get() != IPL_NONE || spin_depth() != 0)
         return;
-    for (; count > TRIM_TO && (slot = slot_pop(head)) != 0; count--)
-        slot_unmap(slot);
+    while (count > TRIM_TO && (n = unmap_some(head, count - TRIM_TO)) != 0)
+        count -= n;
 }
 
 void kstack_drain(void)
 {
-    uint64_t slot;
-
     for (unsigned i = 0; i < rad_count; i++)
-        while ((slot = slot_pop(&cached[i])) != 0)
-            slot_unmap(slot);
+        while (unmap_some(&cached[i], UNMAP_STEP))
+            ;
 }
 
 void kstack_stats(struct kstack_stats *s)

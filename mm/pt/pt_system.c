@@ -97,24 +97,32 @@ pfn_t kmap_lookup(vaddr_t va)
     return pte_valid(pte) ? pte_pfn(pte) : PFN_NONE;
 }
 
-void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
+void kunmap_gather(struct tb_gather *g, vaddr_t va, uint64_t npages, bool free_pages)
 {
-    struct tb_gather g;
+    pte_t *p = NULL;
 
-    tb_gather_begin(&g, NULL, TB_SYSTEM);
     for (uint64_t i = 0; i < npages; i++, va += PAGE_SIZE) {
-        pte_t *p = system_pte(va);
-        pte_t old = p ? *p : 0;
+        pte_t old;
 
+        p = p && pte_l3_index(va) != 0 ? p + 1 : system_pte(va);
+        old = p ? *p : 0;
         if (old == 0)
             continue;
         pt_set(p, 0);
         if (!pte_valid(old))
             continue;
-        tb_gather_va(&g, va);
+        tb_gather_va(g, va);
         if (free_pages)
-            tb_gather_page(&g, pte_pfn(old));
+            tb_gather_page(g, pte_pfn(old));
     }
+}
+
+void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
+{
+    struct tb_gather g;
+
+    tb_gather_begin(&g, NULL, TB_SYSTEM);
+    kunmap_gather(&g, va, npages, free_pages);
     tb_gather_flush(&g);
 }
 

@@ -9,6 +9,8 @@
 #include "arch/alpha/hw/pte.h"
 #include "mm/pt/page_table.h"
 
+struct tb_gather;
+
 /* Bits of a valid system PTE: kernel data. */
 #define PTE_SYSTEM (PTE_V | PTE_KRE | PTE_KWE | PTE_FOE | PTE_ASM)
 
@@ -26,6 +28,9 @@ uint64_t pt_system_tables(void);
 /* Map one page for kernel reads and writes; nothing is mapped there yet. 0 or -ENOMEM. IPL up to
    IPL_CLOCK, locks below RANK_PFN. */
 int kmap_page(vaddr_t va, pfn_t pfn);
+/* Clear the mappings of npages pages from va on, and add them to a gather of system space; with
+   free_pages the pages too. Pages of the range that are not mapped are skipped. */
+void kunmap_gather(struct tb_gather *g, vaddr_t va, uint64_t npages, bool free_pages);
 /* Unmap npages pages from va on and wait until every CPU has invalidated the translations. With
    free_pages the pages are freed then; otherwise they are the caller's again. Pages of the range
    that are not mapped are skipped. IPL below IPL_IPI, no lock that an IPI handler takes. */

@@ -270,27 +270,29 @@ static vaddr_t first_touched(const struct map_entry *e)
 }
 
 /* Clear the PTEs of n pages of one table, of which `left` are valid, and add the private pages that
-   they map to the gather. Returns the number of valid PTEs cleared. */
-static unsigned clear_table_part(pte_t *p, vaddr_t va, uint64_t n, uint32_t left,
-                                 struct tb_gather *g)
+   they map to the gather. No CPU has the root of a dying space loaded: nothing is invalidated.
+   Returns the number of valid PTEs cleared. */
+static unsigned clear_table_part(const struct aspace *as, pte_t *p, vaddr_t va, uint64_t n,
+                                 uint32_t left, struct tb_gather *g)
 {
-    unsigned cleared = 0;
+    bool invalidate = !as->pt.dying;
+    uint32_t before = left;
 
-    for (uint64_t i = 0; i < n && left; i++) {
-        pte_t pte = p[i];
+    for (pte_t *q = p; left && q < p + n; q++, va += PAGE_SIZE) {
+        pte_t pte = *q;
 
-        if (!pte_maps_page(va + (i << PAGE_SHIFT), pte))
+        if (!pte_maps_page(va, pte))
             continue;
-        __atomic_store_n(&p[i], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(q, 0, __ATOMIC_RELAXED);
         left--;
-        cleared++;
-        tb_gather_va(g, va + (i << PAGE_SHIFT));
+        if (invalidate)
+            tb_gather_va(g, va);
         if (pte_is_private(pte))
             tb_gather_page(g, pte_pfn(pte));
     }
-    if (cleared)
-        pt_count(p, -(int)cleared);
-    return cleared;
+    if (before != left)
+        pt_count(p, -(int)(before - left));
+    return before - left;
 }
 
 /* The same for n pages of an entry with an object. */
@@ -307,15 +309,16 @@ static unsigned clear_object_part(struct aspace *as, struct map_entry *e, pte_t 
 
         if (left == 0)
             break;
+        if (g->npages > TB_GATHER_PAGES - CLEAR_STEP)
+            tb_gather_flush(g);
         ipl = spin_lock(e->object->lock);
-        cleared += clear_table_part(p + i, va + (i << PAGE_SHIFT), MIN(CLEAR_STEP, n - i), left, g);
+        cleared += clear_table_part(as, p + i, va + (i << PAGE_SHIFT), MIN(CLEAR_STEP, n - i), left,
+                                    g);
         /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
            its caller frees the page. */
         if (!as->pt.dying)
             tb_gather_invalidate(g);
         spin_unlock(e->object->lock, ipl);
-        if (g->npages > TB_GATHER_PAGES - CLEAR_STEP)
-            tb_gather_flush(g);
     }
     return cleared;
 }
@@ -326,28 +329,30 @@ static bool stops(const struct aspace *as) { return thread_killed() && !as->pt.d
 
 static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
-    struct tb_gather g;
+    struct tb_gather own, *g = as->gather;
     uint64_t cleared = 0;
     vaddr_t va = MAX(start, first_touched(e));
 
-    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
-    while ((va = pt_skip_holes(&as->pt, va, end)) < end && !stops(as)) {
+    if (!g) {
+        g = &own;
+        tb_gather_begin(g, &as->pt.loaded, TB_UNMAP);
+    }
+    while (va < end && (va = pt_skip_holes(&as->pt, va, end)) < end && !stops(as)) {
         pte_t *p = pt_lookup(&as->pt, va, 3);
         uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
         uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
 
         if (e->object)
-            cleared += clear_object_part(as, e, p, va, n, &g);
+            cleared += clear_object_part(as, e, p, va, n, g);
         else
-            cleared += clear_table_part(p, va, n, left, &g);
+            cleared += clear_table_part(as, p, va, n, left, g);
         va += n << PAGE_SHIFT;
     }
     if (cleared)
         __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
-    pt_prune(&as->pt, start, MIN(va, end), &g);
-    if (as->pt.dying)
-        g.nvas = 0; /* no CPU has the root loaded: there is nothing to invalidate */
-    tb_gather_flush(&g);
+    pt_prune(&as->pt, start, MIN(va, end), g);
+    if (g == &own)
+        tb_gather_flush(g);
     return va < end ? -EINTR : 0;
 }
 

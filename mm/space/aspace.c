@@ -99,8 +99,11 @@ void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_R
    has to be taken out of it. Mutex exclusive. */
 static void clear_locked(struct aspace *as)
 {
+    struct tb_gather g;
     struct list *l;
 
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
+    as->gather = &g;
     as->tree.root = NULL;
     __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
     while ((l = list_first(&as->entries)) != NULL) {
@@ -111,6 +114,7 @@ static void clear_locked(struct aspace *as)
         list_remove(&e->link);
         map_entry_destroy(e);
     }
+    tb_gather_flush(&g);
     as->counts.vsize = as->counts.data = 0;
     __atomic_store_n(&as->counts.locked, 0, __ATOMIC_RELAXED);
     region_clear_locked(as);

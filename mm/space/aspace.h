@@ -99,6 +99,7 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     uint64_t next_region_id;
     bool locks_future;      /* mlockall(MCL_FUTURE); atomic */
     struct map_entry *hint; /* entry of the last fault; atomic, cleared when the entry is removed */
+    struct tb_gather *gather; /* of a dying space: takes what all its entries free; else NULL */
     struct aspace_counts counts;
 };
 

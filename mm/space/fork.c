@@ -92,7 +92,7 @@ int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struc
         object_attach_entry(e->object, child);
     if (e->flags & MAPF_SHARED)
         return 0;
-    while (!err && (va = pt_skip_holes(&src->pt, va, e->end)) < e->end) {
+    while (!err && va < e->end && (va = pt_skip_holes(&src->pt, va, e->end)) < e->end) {
         vaddr_t end = MIN(e->end, (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN);
 
         err = thread_killed() ? -EINTR : share_table(src, e, dst, va, end);

@@ -21,6 +21,7 @@ void *string_memcpy(void *dst, const void *src, size_t n);
 void *string_memmove(void *dst, const void *src, size_t n);
 void *string_memset(void *dst, int c, size_t n);
 int string_memcmp(const void *a, const void *b, size_t n);
+void *string_memchr(const void *p, int c, size_t n);
 size_t string_strlen(const char *s);
 int string_strcmp(const char *a, const char *b);
 int string_strncmp(const char *a, const char *b, size_t n);
@@ -152,6 +153,31 @@ static void test_copies(void)
                 moves &= same_after("move", d, s, n);
             }
     ok(moves, "memmove: overlapping, both ways");
+}
+
+/* At every place in a quadword, with bytes around that a search by quadwords could take for what is
+ * looked for. */
+static void test_searches(void)
+{
+    static char buf[64];
+    bool lengths = true, found = true;
+
+    for (unsigned at = 0; at < 8; at++)
+        for (unsigned n = 0; n < 24; n++)
+            for (unsigned around = 0; around < 2; around++) {
+                memset(buf, around ? 1 : 0, sizeof(buf));
+                memset(buf + at, around ? 0x80 : 0xFF, n);
+                buf[at + n] = '\0';
+                lengths &= string_strlen(buf + at) == n;
+                found &= string_memchr(buf + at, 0, n + 1) == buf + at + n;
+                found &= !string_memchr(buf + at, 0, n) && !string_memchr(buf + at, 1, n);
+                found &= string_memchr(buf + at, 0, SIZE_MAX) == buf + at + n;
+                buf[at + n] = 'c';
+                buf[at + n + 1] = 'c';
+                found &= string_memchr(buf + at, 'c', 40) == buf + at + n;
+            }
+    ok(lengths, "strlen: every place and length");
+    ok(found, "memchr: every place and length");
 }
 
 static void test_strings(void)
@@ -358,6 +384,7 @@ int main(void)
     test_format();
     test_single_evaluation();
     test_copies();
+    test_searches();
     test_strings();
     test_lists();
     test_numbers();

@@ -18,6 +18,7 @@
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pt/pt_system.h"
+#include "mm/pt/shootdown.h"
 #include "mm/space/aspace.h"
 #include "userland/lib/include/tap.h"
 
@@ -58,6 +59,33 @@ void kunmap_pages(vaddr_t va, uint64_t npages, bool free_pages)
         if (pfn && free_pages)
             page_free(pfn_of(pfn));
     }
+}
+
+void tb_gather_begin(struct tb_gather *g, cpumask_t *mask, enum tb_reason reason)
+{
+    memset(g, 0, sizeof(*g));
+    g->mask = mask;
+    g->reason = reason;
+}
+
+/* A translation lasts until the flush: who uses the address again before that maps it twice. */
+void kunmap_gather(struct tb_gather *g, vaddr_t va, uint64_t npages, bool free_pages)
+{
+    for (uint64_t i = 0; i < npages; i++, va += PAGE_SIZE) {
+        tb_gather_va(g, va);
+        if (free_pages)
+            tb_gather_page(g, kmap_lookup(va));
+    }
+}
+
+void tb_gather_flush(struct tb_gather *g)
+{
+    if (g->nvas > TB_GATHER_VAS)
+        bail_out("more addresses than one invalidation takes");
+    for (; g->nvas; g->nvas--)
+        __atomic_store_n(place(g->vas[g->nvas - 1]), 0, __ATOMIC_RELAXED);
+    for (; g->npages; g->npages--)
+        page_free(g->pages[g->npages - 1]);
 }
 
 pfn_t kmap_lookup(vaddr_t va) { return pfn_of(__atomic_load_n(place(va), __ATOMIC_RELAXED)); }

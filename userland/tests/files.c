@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -118,6 +119,57 @@ static void test_names(void)
     is(access("/tmp/d", F_OK), -1, "the directory is gone");
     is(readlink("/proc/self/exe", buf, sizeof(buf)), (long)strlen("/tests/files"),
        "/proc/self/exe");
+}
+
+/* Run the shell under another name; its status. */
+static int run_as(const char *path)
+{
+    char *argv[] = {"sh", "-c", "exit 7", NULL}, *none[] = {NULL};
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execve(path, argv, none);
+        _exit(1);
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Short paths and texts of links are kept in other memory than long ones. */
+static void test_lengths(void)
+{
+    static char path[300], text[4096], got[4096];
+    bool names = true, links = true, programs = true, refused;
+    struct stat st;
+
+    for (size_t n = 88; n < 112; n++) {
+        memset(path, 'p', n);
+        memcpy(path, "/tmp/", 5);
+        path[n] = '\0';
+        memset(text, 't', n);
+        text[n] = '\0';
+        names &= close(open(path, O_CREAT | O_WRONLY, 0600)) == 0 && stat(path, &st) == 0 &&
+                 S_ISREG(st.st_mode) && unlink(path) == 0 && stat(path, &st) == -1;
+        links &= symlink(text, path) == 0 && readlink(path, got, sizeof(got)) == (ssize_t)n &&
+                 memcmp(got, text, n) == 0 && readlink(path, got, 90) == (ssize_t)(n < 90 ? n : 90);
+        unlink(path);
+        if (n % 4 == 3)
+            programs &= link("/bin/sh", path) == 0 && run_as(path) == 7 && unlink(path) == 0;
+    }
+    ok(names, "files are found by paths of 88 to 111 bytes");
+    ok(links, "links of 88 to 111 bytes are read");
+    ok(programs, "programs are executed by such paths");
+    memset(text, 't', sizeof(text) - 1);
+    ok(symlink(text, "/tmp/longest") == 0 &&
+           readlink("/tmp/longest", got, sizeof(got)) == sizeof(text) - 1 &&
+           memcmp(got, text, sizeof(text) - 1) == 0,
+       "the longest link is read");
+    unlink("/tmp/longest");
+    memset(text, '/', sizeof(text));
+    refused = stat(text, &st) == -1 && errno == ENAMETOOLONG;
+    text[sizeof(text) - 1] = '\0';
+    ok(refused && stat(text, &st) == 0, "a path has at most 4,095 bytes");
 }
 
 static void test_descriptors(void)
@@ -427,6 +479,7 @@ int main(void)
 {
     test_file();
     test_names();
+    test_lengths();
     test_descriptors();
     test_pipe();
     test_pipe_record_at_the_brim();

@@ -285,12 +285,28 @@ long sys_symlink(uint64_t target, uint64_t path)
     return two_paths((uint64_t)AT_FDCWD, target, (uint64_t)AT_FDCWD, path, symlink_to);
 }
 
-/* An empty path stands for a symbolic link that dirfd was opened on, with O_PATH. */
+/* Copy up to n bytes of the text of link i to user memory. text: room for `bytes` bytes. -ERANGE:
+   the text may be longer than that, if it is less than PATH_MAX; else the number of bytes copied,
+   or another negative errno. */
+static long read_link(struct inode *i, char *text, size_t bytes, vaddr_t to, uint64_t n)
+{
+    long got = i->ops->readlink(i, text, bytes);
+
+    if (got <= 0)
+        return got;
+    if ((size_t)got + 1 >= bytes && bytes < PATH_MAX)
+        return -ERANGE;
+    inode_accessed(i);
+    return copyout(to, text, MIN(n, (uint64_t)got)) ? -EFAULT : (long)MIN(n, (uint64_t)got);
+}
+
+/* The text of a link is shorter than PATH_MAX; most are so short that they take no paged pool. An
+   empty path stands for a symbolic link that dirfd was opened on, with O_PATH. */
 long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n)
 {
+    char few[96], *text;
     struct fd_use file;
     struct inode *i;
-    char *text;
     long err = (int64_t)n <= 0
                    ? -EINVAL
                    : path_lookup_at(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, &i, &file);
@@ -298,21 +314,16 @@ long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n)
     if (err)
         return err;
     fd_put(file);
-    text = i && (i->mode & S_IFMT) == S_IFLNK ? pgd_alloc(PATH_MAX) : NULL;
-    if (!i || (i->mode & S_IFMT) != S_IFLNK)
-        err = -EINVAL;
-    else
-        err = text ? i->ops->readlink(i, text, PATH_MAX) : -ENOMEM;
-    if (err > 0) {
-        size_t bytes = MIN(n, (uint64_t)err);
-
-        inode_accessed(i);
-        err = copyout(to, text, bytes) ? -EFAULT : (long)bytes;
+    if (!i)
+        return -EINVAL;
+    err = (i->mode & S_IFMT) == S_IFLNK ? read_link(i, few, sizeof(few), to, n) : -EINVAL;
+    if (unlikely(err == -ERANGE)) {
+        text = pgd_alloc(PATH_MAX);
+        err = text ? read_link(i, text, PATH_MAX, to, n) : -ENOMEM;
+        if (text)
+            pgd_free(text, PATH_MAX);
     }
-    if (text)
-        pgd_free(text, PATH_MAX);
-    if (i)
-        inode_unref(i);
+    inode_unref(i);
     return err;
 }
 

@@ -13,9 +13,9 @@
 
 void path_end(struct upath *u)
 {
-    if (u->text)
+    if (unlikely(u->text != u->few))
         pgd_free(u->text, PATH_MAX);
-    u->text = NULL;
+    u->text = u->few;
     if (unlikely(u->counted))
         inode_unref(u->dir);
     u->counted = false;
@@ -48,6 +48,17 @@ static int path_dir(uint64_t dirfd, struct upath *u)
     return err;
 }
 
+/* Copy in a path that did not fit into u->few. As copyin_str, or -ENOMEM. */
+static long __attribute__((noinline)) copy_long(struct upath *u, vaddr_t upath)
+{
+    char *text = pgd_alloc(PATH_MAX);
+
+    if (!text)
+        return -ENOMEM;
+    u->text = text;
+    return copyin_str(text, upath, PATH_MAX);
+}
+
 int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
 {
     long n;
@@ -56,10 +67,10 @@ int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
     u->cred = process_cred(process_self());
     u->dir = NULL;
     u->counted = false;
-    u->text = pgd_alloc(PATH_MAX);
-    if (!u->text)
-        return -ENOMEM;
-    n = copyin_str(u->text, upath, PATH_MAX);
+    u->text = u->few;
+    n = copyin_str(u->few, upath, sizeof(u->few));
+    if (n == -ENAMETOOLONG)
+        n = copy_long(u, upath);
     err = n < 0 ? (int)n : 0;
     if (!err && u->text[0] != '/')
         err = path_dir(dirfd, u);

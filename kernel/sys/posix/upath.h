@@ -15,13 +15,16 @@
 
 #define CHECKED_FLAGS(flags, known) ((flags) & ~(uint64_t)(known))
 
-/* A path from user memory and the directory at which it starts. */
+/* A path from user memory and the directory at which it starts. Most paths are short: they are kept
+   in the structure, and only longer ones take paged pool. */
+#define PATH_FEW 96u
 struct upath {
     struct inode
         *dir;     /* NULL: the root. The descriptor or working directory keeps it during the call */
     bool counted; /* it has a reference of its own, since other threads may change these */
-    char *text;   /* PATH_MAX bytes of paged pool */
+    char *text;   /* few, or PATH_MAX bytes of paged pool */
     struct io_cred cred;
+    char few[PATH_FEW];
 };
 
 /* Copy a path in and find the directory at which it starts: the root, or that of dirfd. 0: the

@@ -79,14 +79,19 @@ int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *ent
     return 0;
 }
 
+static inline bool is_name(const char *text, const struct fs_name *name)
+{
+    return *text == *name->text && strlen(text) == name->len &&
+           memcmp(text, name->text, name->len) == 0;
+}
+
 static int proc_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
 {
     const struct proc_inode *d = proc_inode_of(dir);
     const struct proc_entry *e = d->entry;
 
     for (unsigned k = 0; k < e->nchild; k++)
-        if (strlen(e->child[k].name) == name->len &&
-            !memcmp(e->child[k].name, name->text, name->len))
+        if (is_name(e->child[k].name, name))
             return proc_inode_create(d, &e->child[k], &d->who, 0, out);
     return e->find ? e->find(d, name, out) : -ENOENT;
 }

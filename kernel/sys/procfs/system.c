@@ -23,6 +23,15 @@ static long readlink_self(const struct proc_inode *i, char *buf, size_t n)
     return (long)MIN(format(buf, n, "%u", process_self()->pid), n - 1);
 }
 
+/* The process that asks: its directory is found without its name. */
+static int follow_self(const struct proc_inode *i, struct inode **out)
+{
+    const struct process *p = process_self();
+    const struct proc_id who = {.pid = p->pid, .start_ns = p->start_ns};
+
+    return proc_inode_create(proc_inode_of(i->inode.fs->root), &proc_process_entry, &who, 0, out);
+}
+
 static int show_cpuinfo(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
     (void)who, (void)cursor;
@@ -144,7 +153,7 @@ static const struct proc_entry names[] = {
     {.name = "meminfo", .mode = S_IFREG | 0444, .show = show_meminfo},
     {.name = "mounts", .mode = S_IFLNK | 0777, .readlink = readlink_mounts},
     PROC_FOLDER("net", proc_net_names),
-    {.name = "self", .mode = S_IFLNK | 0777, .readlink = readlink_self},
+    {.name = "self", .mode = S_IFLNK | 0777, .readlink = readlink_self, .follow = follow_self},
     {.name = "stat", .mode = S_IFREG | 0444, .show = show_stat},
     PROC_FOLDER("sys", proc_sys_names),
     PROC_FOLDER("sysvipc", proc_sysvipc),
