@@ -131,6 +131,7 @@ int main(int argc, char **argv)
     names_check(NAME_SMALLEST);
     names_check(208);
     names_check(512);
+    links_check();
     landmark_create();
     if (comb)
         pool_comb();

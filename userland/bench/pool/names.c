@@ -2,11 +2,14 @@
 #include "pool.h"
 
 #include <descrip.h>
+#include <fcntl.h>
 #include <iledef.h>
 #include <lnmdef.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The size of a name's block (kernel/lnm): 80 bytes, the name, and for each translation its string
  * and 7 bytes, each rounded up to a multiple of 8. Names here have 8 characters. names_check
@@ -101,6 +104,42 @@ void names_check(unsigned size)
     name_create(0, size);
     bench_need(pool_now().in_use - before == size);
     name_delete(0);
+}
+
+#define LINKS      100u /* names in a directory, of characters from FIRST_LINK on */
+#define FIRST_LINK 128
+#define LINKED     "/tmp/pool"
+
+void link_create(unsigned n)
+{
+    char path[32];
+    int at = snprintf(path, sizeof(path), "%s.%u", LINKED, n / LINKS);
+
+    if (n == 0)
+        bench_need(close(creat(LINKED, 0600)) == 0);
+    if (n % LINKS == 0)
+        bench_need(mkdir(path, 0700) == 0);
+    path[at] = '/';
+    path[at + 1] = (char)(FIRST_LINK + n % LINKS);
+    path[at + 2] = '\0';
+    bench_need(link(LINKED, path) == 0);
+}
+
+void links_check(void)
+{
+    char path[32];
+    uint64_t before;
+
+    link_create(0); /* the first one makes the file and the directory */
+    before = pool_now().in_use;
+    snprintf(path, sizeof(path), "%s.0/a", LINKED);
+    bench_need(link(LINKED, path) == 0);
+    bench_need(pool_now().in_use - before == LINK_SIZE);
+    bench_need(unlink(path) == 0 && unlink(LINKED) == 0);
+    snprintf(path, sizeof(path), "%s.0/%c", LINKED, FIRST_LINK);
+    bench_need(unlink(path) == 0);
+    snprintf(path, sizeof(path), "%s.0", LINKED);
+    bench_need(rmdir(path) == 0);
 }
 
 void landmark_create(void) { define("LNM$SYSTEM", "LANDMARK", 16); }

@@ -40,7 +40,7 @@ static void replace(unsigned size)
 
 void pool_shatter(void (*pause_here)(void))
 {
-    unsigned large = opt.blocks - opt.small, points = 0, more = opt.names;
+    unsigned large = opt.blocks - opt.small, points = 0, more = 0;
     struct mega_pool p;
 
     state = opt.seed;
@@ -56,14 +56,16 @@ void pool_shatter(void (*pause_here)(void))
         for (unsigned i = 0; i < 1 + (opt.blocks - p.free_blocks) / 4; i++)
             replace(random_size(&state));
     }
-    /* The last names are small: they take the first free blocks that are large enough. */
+    /* The last names are small: they take the first free blocks that are large enough. They are
+       names of files, because those of jobs take 96 bytes: free blocks of 80 bytes, which count as
+       large, would be left. */
     while (large_blocks(&p) > large || p.free_blocks < opt.blocks) {
         for (uint64_t i = large; i + 16 < large_blocks(&p); i++)
-            name_create(more++, NAME_SMALLEST);
-        if (p.free_blocks < opt.blocks || more == NAMES_MAX)
+            link_create(more++);
+        if (p.free_blocks < opt.blocks)
             replace(NAME_SMALLEST);
         else
-            name_create(more++, NAME_SMALLEST);
+            link_create(more++);
         p = pool_now();
     }
     if (p.in_use < opt.used)
