@@ -305,19 +305,19 @@ static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather
    CPU has the root of a dying space loaded: there is nothing to invalidate. */
 static void take_down(struct aspace *as, const struct map_entry *e, vaddr_t end)
 {
-    struct tb_gather own, *g = as->gather;
+    struct tb_gather *dying = as->gather, g;
 
-    if (g) {
-        clear_tables(as, e, e->start, end, g);
-        prune(as, e, g);
-        g->nvas = 0;
+    if (dying) {
+        clear_tables(as, e, e->start, end, dying);
+        prune(as, e, dying);
+        dying->nvas = 0;
         return;
     }
-    tb_gather_begin(&own, &as->pt.loaded, TB_UNMAP);
-    clear_tables(as, e, e->start, end, &own);
-    gather_all(&own);
-    prune(as, e, &own);
-    tb_gather_flush(&own);
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
+    clear_tables(as, e, e->start, end, &g);
+    gather_all(&g);
+    prune(as, e, &g);
+    tb_gather_flush(&g);
 }
 
 void section_tables_take_down(struct aspace *as, const struct map_entry *e)

@@ -304,6 +304,7 @@ static unsigned clear_object_part(struct aspace *as, struct map_entry *e, pte_t 
 
     _Static_assert(CLEAR_STEP < TB_GATHER_PAGES, "a gather has room for a step");
     for (uint64_t i = 0; i < n; i += CLEAR_STEP) {
+        uint64_t step = MIN(CLEAR_STEP, n - i);
         uint32_t left = __atomic_load_n(&table->aux, __ATOMIC_RELAXED);
         ipl_t ipl;
 
@@ -312,8 +313,7 @@ static unsigned clear_object_part(struct aspace *as, struct map_entry *e, pte_t 
         if (g->npages > TB_GATHER_PAGES - CLEAR_STEP)
             tb_gather_flush(g);
         ipl = spin_lock(e->object->lock);
-        cleared += clear_table_part(as, p + i, va + (i << PAGE_SHIFT), MIN(CLEAR_STEP, n - i), left,
-                                    g);
+        cleared += clear_table_part(as, p + i, va + (i << PAGE_SHIFT), step, left, g);
         /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
            its caller frees the page. */
         if (!as->pt.dying)
