@@ -85,7 +85,8 @@ static int pin(pid_t pid, unsigned cpu)
     return sched_setaffinity(pid, sizeof(set), &set);
 }
 
-/* What is late is judged by the ticks of CPU 0, which do not come while the host runs other work. */
+/* What is late is judged by the ticks of CPU 0, which do not come while the host runs other
+ * work. */
 static void test_sleep(void)
 {
     unsigned long worst = 0;

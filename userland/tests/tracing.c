@@ -326,8 +326,8 @@ static struct tally tally_of(uint32_t pid)
     return n;
 }
 
-/* Sample that child until there are enough, up to some seconds: on a busy host a virtual CPU may not
- * run at each of its clock ticks. */
+/* Sample that child until there are enough, up to some seconds: on a busy host a virtual CPU may
+ * not run at each of its clock ticks. */
 static void until_sampled(pid_t child)
 {
     for (int looks = 0; looks < 100 && tally_of((uint32_t)child).all < ENOUGH; looks++)

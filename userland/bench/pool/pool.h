@@ -63,8 +63,8 @@ void name_delete(unsigned n);
 void name_delete_none(void);
 /* Exit unless a name of `size` bytes takes that many bytes of the pool. */
 void names_check(unsigned size);
-/* Create name number n of a file, in a block of LINK_SIZE bytes: n is 0, or one above the last one's.
-   A directory has few of them, because their names have one character. */
+/* Create name number n of a file, in a block of LINK_SIZE bytes: n is 0, or one above the last
+   one's. A directory has few of them, because their names have one character. */
 #define LINK_SIZE 80u
 void link_create(unsigned n);
 /* Exit unless such a name takes that many bytes of the pool. */
