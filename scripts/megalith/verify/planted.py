@@ -422,7 +422,10 @@ def try_all(
         return outcome
 
     with (
-        tempfile.TemporaryDirectory(prefix="megalith-planted-") as scratch,
+        # ^C while a thread starts leaves one that nobody waits for, and that goes on copying.
+        tempfile.TemporaryDirectory(
+            prefix="megalith-planted-", ignore_cleanup_errors=True
+        ) as scratch,
         ThreadPoolExecutor(jobs) as pool,
     ):
         clean = [pool.submit(run_check, check, TOP) for check in checks if not passes(check)]
