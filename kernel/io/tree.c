@@ -205,8 +205,8 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
                 enum last how, struct walk *w)
 {
     unsigned links = 0;
-    /* The link just followed was the last component and had a trailing slash: the slash then
-     * applies to the last component of the link's target. */
+    /* A link that was the last component had a trailing slash: the slash then applies to the last
+     * component of the link's target, also behind links in the middle of that. */
     bool behind_link = false;
     int err;
 
@@ -275,7 +275,7 @@ static int walk(const struct io_cred *cred, struct inode *dir, const char *path,
             }
             if (err != -EOPNOTSUPP)
                 return err;
-            behind_link = slash && !*path;
+            behind_link |= slash && !*path;
             err = may_follow(cred, w->dir, found);
             if (!err)
                 err = follow_link(w, found, &path);

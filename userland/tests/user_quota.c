@@ -336,6 +336,7 @@ static void make_regions(void)
         last = id;
         n++;
     }
+    (void)status_is(status, SS$_EXQUOTA);
     say(n);
     say(status);
     sys$delete_region_64(&last, 3, &va, &length);
@@ -359,6 +360,7 @@ static void make_maps(void)
         n++;
         status = sys$mgblsc_64(&d, 0, &id, 0, 0, 0, SEC$M_EXPREG, &va, &length);
     }
+    (void)status_is(status, SS$_EXQUOTA);
     say(n);
     say(status);
     sys$deltva_64(&id, last, PAGE, 3, &va, &length);
@@ -459,8 +461,11 @@ static void test_section_kinds(void)
         if (setreuid(UID, 0) != 0)
             _exit(97);
         none[0] = sys$create_gdzro(&d, 0, 0, PAGE, 0, 0);
+        (void)status_is((int)none[0], SS$_EXQUOTA);
         none[1] = sys$create_gpfile(&d, 0, 0, PAGE, 0, 0);
+        (void)status_is((int)none[1], SS$_EXQUOTA);
         none[2] = sys$create_gpfn(&d, 0, 0, BUS_FRAME, 1, 0, 0);
+        (void)status_is((int)none[2], SS$_EXQUOTA);
         for (unsigned i = 0; i < 3; i++)
             say(none[i]);
         _exit(0);

@@ -16,10 +16,10 @@
 #define A(p) ((unsigned long)(p))
 #define HERE A(AT_FDCWD)
 
-#define FILE_ "/tmp/file"
-#define NEW   "/tmp/new"
-#define LINK  "/tmp/link" /* to FILE_ */
-#define DIR_  "/tmp/folder"
+#define FILE_ TMP "/file"
+#define NEW   TMP "/new"
+#define LINK  TMP "/link" /* to FILE_ */
+#define DIR_  TMP "/folder"
 
 static int fd = -1, ends[2] = {-1, -1};
 static char text[3 * PAGE];
@@ -268,7 +268,7 @@ static bool cwd_is_folder(long r)
     char path[64];
 
     bool right = r == 0 && raw6(SYS_getcwd, A(path), sizeof(path), 0, 0, 0, 0) > 0 &&
-                 strcmp(path, DIR_) == 0;
+                 strcmp(path, "/tmp/folder") == 0;
 
     chdir("/");
     return right;

@@ -17,10 +17,10 @@
 #define A(p) ((unsigned long)(p))
 #define HERE A(AT_FDCWD)
 
-#define FILE_ "/tmp/file"
-#define OTHER "/tmp/other"
-#define NEW   "/tmp/new"
-#define LINK  "/tmp/link" /* to FILE_ */
+#define FILE_ TMP "/file"
+#define OTHER TMP "/other"
+#define NEW   TMP "/new"
+#define LINK  TMP "/link" /* to FILE_ */
 
 #define SYS_FCHMODAT2  562
 #define STATFS64_BYTES 88
