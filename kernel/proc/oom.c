@@ -3,8 +3,9 @@
  *
  * The process that ends is not the one that happened to fault, but the largest of the user that
  * holds most: of the faulting process's own user when that one is at its limit, otherwise of the
- * user who has grown most beyond what is kept for user 0. Processes of user 0 come last, process 1
- * never: if it is alone it gets SIGBUS, which it can handle.
+ * user who has grown most beyond what is kept for user 0; if nobody has, of the faulting process's
+ * own. Processes of user 0 end for their own faults only, and come last, process 1 never: if it is
+ * alone it gets SIGBUS, which it can handle.
  *
  * The fault is not resolved here. Its process goes back to user mode and faults again; until what a
  * killed process held is free, that ends here again and waits for a tick. So nothing waits with a
@@ -134,8 +135,9 @@ static void choose_and_kill(const struct process *p, unsigned rounds)
     if (own || (!visible && !a->exempt))
         c.only = a;
     process_for_each(choose_locked, &c);
-    if (!c.pid && !c.dying && !c.only) {
-        c.roots = true;
+    if (!c.pid && !c.dying && !c.only) { /* nobody holds much: whoever asks pays for it himself */
+        c.only = a->exempt ? NULL : a;
+        c.roots = a->exempt;
         process_for_each(choose_locked, &c);
     }
     if (c.dying && rounds < ROUNDS_DYING)

@@ -49,6 +49,7 @@ static uint32_t next_tid = 1;                            /* protected by table_l
 static struct thread *dead;                              /* atomic: stack of the dead */
 static uint32_t nending;                                 /* atomic: threads that are `ending` */
 static struct wait_queue reaper_queue = WAIT_QUEUE_INIT("reaper", reaper_queue);
+static bool reaper_waits; /* atomic: a hint */
 
 static void thread_init(struct thread *t, const char *name, unsigned prio, cpumask_t affinity)
 {
@@ -119,7 +120,7 @@ void thread_drain(void)
 void thread_reaper_tick(void)
 {
     if (unlikely(__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL) &&
-        __atomic_load_n(&reaper_queue.waiters.next, __ATOMIC_RELAXED) != &reaper_queue.waiters)
+        __atomic_load_n(&reaper_waits, __ATOMIC_RELAXED))
         wake_one(&reaper_queue);
 }
 
@@ -130,8 +131,12 @@ static void reaper(void *arg)
     (void)arg;
     for (;;) {
         wait_enqueue(&reaper_queue, &w);
+        /* Whether a tick that meets a dead thread sees the flag yet does not matter: the next one
+         * does. */
+        __atomic_store_n(&reaper_waits, true, __ATOMIC_RELAXED);
         if (__atomic_load_n(&dead, __ATOMIC_RELAXED) == NULL)
             wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+        __atomic_store_n(&reaper_waits, false, __ATOMIC_RELAXED);
         wait_finish(&w);
         thread_reap();
     }

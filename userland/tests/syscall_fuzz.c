@@ -551,19 +551,35 @@ static void nap_ms(long ms) { nanosleep(&(struct timespec){0, ms * 1000000}, NUL
 
 static unsigned killed, died, ended, by_signal[65];
 
-static void make_program(void)
+/* Copy /bin/true to PROGRAM. False: there is no room for it now. */
+static bool copy_program(void)
 {
     static char buffer[65536];
-    int from = open("/bin/true", O_RDONLY), to;
-    ssize_t n;
+    int from = open("/bin/true", O_RDONLY);
+    int to = open(PROGRAM, O_CREAT | O_WRONLY | O_TRUNC, 0755);
+    bool room = to >= 0;
+    ssize_t n = 0;
+
+    while (room && (n = read(from, buffer, sizeof(buffer))) > 0)
+        room = write(to, buffer, (size_t)n) == n;
+    close(to);
+    if (n < 0 || close(from))
+        bail_out("no program");
+    return room;
+}
+
+/* Beside other programs that fill the memory (soak), room may be long in coming. */
+static void make_program(void)
+{
+    unsigned tries = 0;
 
     mkdir(HOME, 0777);
-    to = open(PROGRAM, O_CREAT | O_WRONLY | O_TRUNC, 0755);
-    while ((n = read(from, buffer, sizeof(buffer))) > 0)
-        if (write(to, buffer, (size_t)n) != n)
-            bail_out("no room for a program");
-    if (n != 0 || close(from) || close(to))
-        bail_out("no program");
+    while (!copy_program()) {
+        unlink(PROGRAM);
+        if (++tries == 1000)
+            bail_out("no room for a program: %s", strerror(errno));
+        nap_ms(10);
+    }
 }
 
 static void run(unsigned from, unsigned processes, uint64_t seed, unsigned calls, unsigned at_once)

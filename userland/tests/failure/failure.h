@@ -19,8 +19,8 @@
 #define COLD  (16 * BLOCK)
 #define COLD2 (20 * BLOCK)
 /* /tmp, by a path of which the kernel makes a copy in paged pool: it is longer than 95 bytes. */
-#define DOTS "/././././././././."
-#define TMP  "/tmp" DOTS DOTS DOTS DOTS DOTS DOTS
+#define DOTS  "/././././././././."
+#define TMP   "/tmp" DOTS DOTS DOTS DOTS DOTS DOTS
 #define ENDED LONG_MIN /* act() did not return: the child ended as intended */
 
 /* The expected result when an allocation of one kind fails, where it differs from what

@@ -194,8 +194,11 @@ static double shell_command(const char *command, int *status)
 
     snprintf(mark, sizeof(mark), "answer-%u-", ++number);
     snprintf(line, sizeof(line), "%s\necho %s$?\n", command, mark);
-    if (write(shell_in, line, strlen(line)) != (ssize_t)strlen(line))
+    if (write(shell_in, line, strlen(line)) != (ssize_t)strlen(line)) {
+        if (waitpid(shell, status, WNOHANG) == shell)
+            diag("the shell has ended with status %#x before \"%s\"", *status, command);
         return -1;
+    }
     for (;;) {
         struct pollfd p = {shell_out, POLLIN, 0};
         int wait_ms = (int)(begin + PATIENCE_MS - now_ms());
@@ -375,6 +378,7 @@ int main(int argc, char **argv)
 
     users = argc > 4 && atoi(argv[4]) > 0 ? (unsigned)atoi(argv[4]) : 1;
     users = users < USERS_MAX ? users : USERS_MAX;
+    signal(SIGPIPE, SIG_IGN); /* for what is written to a shell that has ended */
     siege_seed(seed);
     nftw("/", read_whole, 16, FTW_PHYS);
     memset(seen, 1, sizeof(seen));
