@@ -55,6 +55,7 @@ static void one_object(struct validate *v, struct mm_object *o, uint32_t holders
 {
     struct index_walk w = {.v = v};
     uint64_t entries = entries_of(v, o);
+    uint32_t others = holders + o->held;
 
     v->r.objects++;
     v->listed += entries;
@@ -63,10 +64,10 @@ static void one_object(struct validate *v, struct mm_object *o, uint32_t holders
         validate_error(v, "object %p: %lu pages, %lu requests, counted as %lu and %u", (void *)o,
                        w.resident, w.pending, o->resident, o->pending);
     /* A thread that waits for a pager holds a reference too, as long as its request is pending. */
-    if (o->dead || o->nentries != entries || o->refs < entries + holders ||
-        (o->refs > entries + holders && o->pending == 0))
+    if (o->dead || o->nentries != entries || o->refs < entries + others ||
+        (o->refs > entries + others && o->pending == 0))
         validate_error(v, "object %p: %lu entries, counted as %u, %u holders, refs %u%s", (void *)o,
-                       entries, o->nentries, holders, o->refs, o->dead ? ", dead" : "");
+                       entries, o->nentries, others, o->refs, o->dead ? ", dead" : "");
 }
 
 void validate_object(struct validate *v, struct mm_object *o, uint32_t holders)

@@ -96,6 +96,16 @@ void object_ref(struct mm_object *o)
     spin_unlock(o->lock, ipl);
 }
 
+void object_hold(struct mm_object *o)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    KASSERT(o->refs != 0, "a reference is made from another one");
+    o->refs++;
+    o->held++;
+    spin_unlock(o->lock, ipl);
+}
+
 /* ---- pages ---- */
 
 pfn_t object_release_page_locked(struct mm_object *o, slot_t *s)
@@ -252,5 +262,14 @@ void object_unref(struct mm_object *o)
 {
     ipl_t ipl = spin_lock(o->lock);
 
+    object_unref_unlock(o, ipl);
+}
+
+void object_drop(struct mm_object *o)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    KASSERT(o->held != 0, "what is dropped was held");
+    o->held--;
     object_unref_unlock(o, ipl);
 }

@@ -22,6 +22,10 @@ void object_ref(struct mm_object *o);
 /* Drop a reference. The last one frees the object and calls the pager's `end`, at once or, while
    the pager still owes answers, with the last of them. */
 void object_unref(struct mm_object *o);
+/* The same for a reference that a thread may have while it waits at a safe point
+   (kernel/sched/freeze.h), recorded nowhere else: the self-check counts these. */
+void object_hold(struct mm_object *o);
+void object_drop(struct mm_object *o);
 void *object_pager_data(struct mm_object *o);
 const struct pager_ops *object_pager(const struct mm_object *o);
 /* How many pages it has in memory, and how many bytes of nonpaged pool it and its index take. */

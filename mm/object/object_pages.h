@@ -70,7 +70,8 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
     struct index_node *root;
     uint64_t leaf_base; /* height 0: offset of the leaf's first slot */
     uint64_t resident;  /* pages present */
-    uint64_t nodes;     /* of the index */
+    uint32_t nodes;     /* of the index */
+    uint32_t held;      /* references by object_hold */
     uint32_t pending;   /* answers and walks outstanding: bits of SLOT_REQUESTED, and SLOT_WALKS */
     uint8_t height;     /* of the index: levels above the leaves */
     bool dead;          /* no reference left; freed with the last outstanding answer */

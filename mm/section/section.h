@@ -101,6 +101,7 @@ struct section {                     /* GSTE, nonpaged pool: faults read it */
     uint64_t life;        /* atomic, see above */
     uint64_t valid_pages; /* atomic: pages that have a frame */
     struct section_counts counts;
+    uint32_t words;            /* atomic: shares that futexes hold by the names of its words */
     struct spinlock lock;      /* RANK_SECTION: the list of mappings */
     struct list maps;          /* of struct section_map; lock */
     uint64_t nmaps;            /* lock */

@@ -483,11 +483,23 @@ static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, va
 
 /* ---- futexes ---- */
 
-static bool word_hold(void *base) { return section_try_share(base); }
+/* The count is for the self-check, which finds no mapping for such a share. */
+static bool word_hold(void *base)
+{
+    struct section *s = base;
+    bool held = section_try_share(s);
+
+    if (held)
+        __atomic_fetch_add(&s->words, 1, __ATOMIC_RELAXED);
+    return held;
+}
 
 static void word_drop(void *base)
 {
-    section_drop(base);
+    struct section *s = base;
+
+    __atomic_fetch_sub(&s->words, 1, __ATOMIC_RELAXED);
+    section_drop(s);
     section_reap();
 }
 

@@ -358,8 +358,6 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
         aspace_merge_locked(as, e);
     }
     mutex_unlock(&as->lock);
-    if (flags & MAPF_POPULATE) /* ignores errors: pages that are missing now fault later */
-        aspace_populate(as, *va, len, (prot & MAP_W) != 0);
     return 0;
 }
 

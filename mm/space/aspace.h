@@ -17,7 +17,6 @@
 #define MAPF_FIXED_NOREPLACE 0x2u  /* at this address; existing mappings are an error */
 #define MAPF_SHARED          0x4u  /* writes go to the object, and fork shares it */
 #define MAPF_GROWSDOWN       0x8u  /* stack: lowest page is a guard, grows down on fault */
-#define MAPF_POPULATE        0x10u /* make the pages present at once */
 #define MAPF_REGION          0x20u /* may lie inside created regions (mm/space/region.c) */
 #define MAPF_READONLY        0x40u /* its protection may never allow writing */
 

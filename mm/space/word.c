@@ -10,15 +10,15 @@
 #include "mm/object/object.h"
 #include "mm/space/aspace_private.h"
 
-static bool object_hold(void *base)
+static bool hold(void *base)
 {
-    object_ref(base);
+    object_hold(base);
     return true;
 }
 
-static void object_drop(void *base) { object_unref(base); }
+static void drop(void *base) { object_drop(base); }
 
-static const struct word_keeper object_keeper = {.hold = object_hold, .drop = object_drop};
+static const struct word_keeper object_keeper = {.hold = hold, .drop = drop};
 
 static int name_locked(struct aspace *as, vaddr_t va, struct word_name *name)
 {

@@ -161,7 +161,7 @@ static void test_ranges(void)
         }
         object_free_range(o, 0, OBJECT_MAX_PAGES);
         if (o->nodes || o->root || o->resident)
-            vm_die("an empty index has %lu nodes", (unsigned long)o->nodes);
+            vm_die("an empty index has %u nodes", o->nodes);
         object_unref(o);
     }
     ok(vm_nfree == pages && vm_pool_bytes == pool, "freed ranges are empty, and all else is there");

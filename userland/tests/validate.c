@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <descrip.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <test_kernel.h>
@@ -284,6 +286,49 @@ static void in_calls(void)
     waitpid(caller, &status, 0);
 }
 
+/* What a child does while the system is checked. */
+static void populate(void *word)
+{
+    (void)word;
+    for (;;)
+        munmap(mmap(NULL, 96 * MIB, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0),
+               96 * MIB);
+}
+
+static void wait_for_word(void *word)
+{
+    for (;;)
+        syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+
+/* Thirty checks while a child is in such a call. */
+static void beside(void (*call)(void *), void *word, const char *what)
+{
+    struct mega_validate m;
+    int failed = 0, status;
+    pid_t child = fork();
+
+    if (child == 0)
+        call(word);
+    for (int i = 0; i < 30; i++, nap_ms(3))
+        failed += errors_now(&m) != 0;
+    is(failed, 0, "there is no error while a process %s", what);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    is(errors_now(&m), 0, "nor after its end");
+}
+
+/* References that only the thread in a call has, at a point where it may be stopped. */
+static void references(void)
+{
+    void *shared = mmap(NULL, PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0), *section;
+
+    beside(populate, NULL, "maps and populates shared memory");
+    beside(wait_for_word, shared, "waits for a word of shared memory");
+    is_status(map_section("HINTED", 16 * MIB, true, &section), SS$_NORMAL, "a section is mapped");
+    beside(wait_for_word, section, "waits for a word of a memory-resident section");
+}
+
 static void refused(void)
 {
     int status;
@@ -315,6 +360,7 @@ int main(int argc, char **argv)
     busy();
     at_once();
     in_calls();
+    references();
     refused();
     return tap_done();
 }

@@ -142,8 +142,6 @@ static unsigned mapf_of(uint64_t flags)
         r |= MAPF_SHARED;
     if (flags & MAP_GROWSDOWN)
         r |= MAPF_GROWSDOWN;
-    if (flags & MAP_POPULATE)
-        r |= MAPF_POPULATE;
     return r;
 }
 
@@ -237,6 +235,10 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
         err = map_descriptor(p, &va, n, prot, flags, fd, offset);
     if (err)
         return err;
+    /* The pages come last, when the call holds neither file nor object: while they do, the thread
+       may be stopped and these counted. Errors are ignored: what is missing faults later. */
+    if (flags & MAP_POPULATE)
+        (void)aspace_populate(p->aspace, va, n, (prot & PROT_WRITE) != 0);
     lock_new(p->aspace, va, n);
     return (long)va;
 }
