@@ -187,8 +187,7 @@ void fork_registers(struct thread *t, vaddr_t usp, uint64_t flags, uint64_t tls)
         to->usp = usp;
     t->hw.pcb.usp = to->usp;
     t->hw.pcb.unique = flags & CLONE_SETTLS ? tls : pal_rdunique();
-    fp_sync();
-    t->hw.fp = current_hw->fp;
+    fp_inherit(&t->hw);
 }
 
 /* Wait until the child has stopped using the caller's address space. A signal that ends the process

@@ -162,7 +162,7 @@ static void context_of(struct sigcontext *c, const struct trapframe *f, sigset_t
     registers_out(f, c->regs);
     fp_sync();
     memcpy(c->fpregs, current_hw->fp.f, 31 * sizeof(c->fpregs[0]));
-    c->fpcr = current_hw->fp.f[31];
+    c->fpcr = current_hw->fp.f[FP_FPCR];
     c->ownedfp = 1;
     c->traparg[0] = f->a0;
     c->traparg[1] = f->a1;
@@ -238,6 +238,7 @@ int sigframe_push(struct trapframe *f, const struct signal_action *act,
 int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask)
 {
     struct sigcontext c;
+    struct fp_state fp;
 
     if ((va & 7) ||
         copyin(&c, va + (rt ? offsetof(struct rt_sigframe, uc.mcontext) : 0), sizeof(c)) != 0)
@@ -247,9 +248,8 @@ int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask)
         return -EFAULT;
     registers_in(f, c.regs);
     f->pc = c.pc & ~3ul;
-    fp_sync(); /* so that a preemption does not overwrite the registers stored next */
-    memcpy(current_hw->fp.f, c.fpregs, 31 * sizeof(c.fpregs[0]));
-    current_hw->fp.f[31] = c.fpcr;
-    fp_discard();
+    memcpy(fp.f, c.fpregs, 31 * sizeof(c.fpregs[0]));
+    fp.f[FP_FPCR] = c.fpcr;
+    fp_write(&fp);
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tap.h"
@@ -118,10 +119,67 @@ static void together(void)
     ok(bad == 0, "eight processes keep their registers (%d did not)", bad);
 }
 
-int main(void)
+/* ---- registers of the thread's own ---- */
+
+#define ROUNDS 300
+
+static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
+
+/* Reads a register by an instruction that needs no memory, and by one that does. */
+static int keeps(unsigned long value)
 {
+    unsigned long was = value, moved, stored;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        __asm__ volatile("ldt $f17, %0" : : "m"(value) : "$f17");
+        nap();
+        __asm__ volatile("ftoit $f17, %0\n\tstt $f17, %1" : "=r"(moved), "=m"(stored));
+        if (moved != was || stored != was)
+            return 1;
+        value = was = was * 3;
+    }
+    return 0;
+}
+
+/* A process that has used no floating point since its program began. */
+static int clear(void)
+{
+    unsigned long sum = 0, v;
+
+#define LOOK(n)                                       \
+    __asm__ volatile("ftoit $f" #n ", %0" : "=r"(v)); \
+    sum |= v;
+    for (int i = 0; i < ROUNDS; i++) {
+        LOOK(0) LOOK(1) LOOK(2) LOOK(9) LOOK(10) LOOK(17) LOOK(29) LOOK(30) nap();
+    }
+    return sum != 0;
+}
+
+static void own(const char *program)
+{
+    int bad = 0, status;
+
+    for (unsigned i = 0; i < 6; i++)
+        if (must_fork() == 0) {
+            if (i % 2)
+                _exit(keeps(0x4001000100010001 + i));
+            execl(program, program, "clear", (char *)NULL);
+            _exit(2);
+        }
+    for (unsigned i = 0; i < 6; i++) {
+        wait(&status);
+        bad += status != 0;
+    }
+    ok(bad == 0, "an integer register gets a value of the thread's own, or 0 (%d did not)", bad);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && !strcmp(argv[1], "clear"))
+        return clear();
     results();
     enabled();
     together();
+    own(argv[0]);
     return tap_done();
 }

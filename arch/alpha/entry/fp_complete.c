@@ -32,7 +32,6 @@ enum source { FROM_S = 0, FROM_T = 2, FROM_Q = 3 };
 #define FUNCTION_CVTST     0x2ACu
 #define ROUND_DYNAMIC      3u
 
-#define FPCR_AT            31 /* in struct fp_state */
 #define FPCR_SUM           (1UL << 63)
 #define FPCR_STATUS_SHIFT  52
 #define FPCR_DYN_SHIFT     58
@@ -124,7 +123,7 @@ static int code_of(unsigned exceptions)
 
 int fp_complete(struct trapframe *f)
 {
-    struct fp_state *fp = &current_hw->fp;
+    const struct fp_state *fp = &current_hw->fp;
     uint32_t instruction;
     uint64_t result = 0;
     unsigned flags = 0, enabled;
@@ -133,18 +132,12 @@ int fp_complete(struct trapframe *f)
         return FPE_FLTINV;
     if (instruction >> 26 != OP_FLTI && instruction >> 26 != OP_ITFP)
         return FPE_FLTINV;
-    /* From here on the registers are in memory only: a context switch has no live registers to save
-       over the result, and the program's next floating-point instruction loads them. */
     fp_sync();
-    fp_discard();
     if (!compute(instruction, operand(fp, instruction >> 21 & 31),
-                 operand(fp, instruction >> 16 & 31), rounding(instruction, fp->f[FPCR_AT]),
+                 operand(fp, instruction >> 16 & 31), rounding(instruction, fp->f[FP_FPCR]),
                  &result, &flags))
         return FPE_FLTINV;
-    if ((instruction & 31) != 31)
-        fp->f[instruction & 31] = result;
-    if (flags)
-        fp->f[FPCR_AT] |= FPCR_SUM | (uint64_t)flags << FPCR_STATUS_SHIFT;
+    fp_set(instruction & 31, result, flags ? FPCR_SUM | (uint64_t)flags << FPCR_STATUS_SHIFT : 0);
     enabled = flags & (unsigned)(uthread_self()->ieee_control >> CONTROL_TRAP_SHIFT) & 0x1F;
     return enabled ? code_of(enabled) : 0;
 }

@@ -64,10 +64,10 @@ static int load(struct trapframe *f, vaddr_t va, unsigned opcode, unsigned reg)
         return err;
     switch (opcode) {
     case OP_LDS:
-        fp_set(current_hw, reg, ieee_s_to_register((uint32_t)v));
+        fp_set(reg, ieee_s_to_register((uint32_t)v), 0);
         break;
     case OP_LDT:
-        fp_set(current_hw, reg, v);
+        fp_set(reg, v, 0);
         break;
     case OP_LDL:
         write_register(f, reg, (uint64_t)(int64_t)(int32_t)v);
@@ -84,9 +84,9 @@ static int store(const struct trapframe *f, vaddr_t va, unsigned opcode, unsigne
     uint64_t v;
     size_t nbytes = opcode == OP_STW ? 2 : opcode == OP_STL || opcode == OP_STS ? 4 : 8;
     if (opcode == OP_STS)
-        v = ieee_s_to_memory(fp_get(current_hw, reg));
+        v = ieee_s_to_memory(fp_get(reg));
     else if (opcode == OP_STT)
-        v = fp_get(current_hw, reg);
+        v = fp_get(reg);
     else
         v = read_register(f, reg);
     return copyout(va, &v, nbytes);

@@ -29,6 +29,7 @@ void asm_offsets(void)
     EMIT(CPU_SCRATCH, offsetof(struct cpu, scratch));
     EMIT(CPU_RESCHED, offsetof(struct cpu, resched));
     EMIT(CPU_PCB_LIVE, offsetof(struct cpu, pcb_live));
+    EMIT(CPU_FP_STALE, offsetof(struct cpu, fp_stale));
     EMIT(CPU_PCB, offsetof(struct cpu, pcb));
     EMIT(CPU_SIZE, sizeof(struct cpu));
 
@@ -43,6 +44,7 @@ void asm_offsets(void)
     EMIT(HW_KSTACK_LIMIT, offsetof(struct thread_hw, kstack_limit));
     EMIT(HW_KSTACK_TOP, offsetof(struct thread_hw, kstack_top));
     EMIT(HW_SYSCALL_EXIT, offsetof(struct thread_hw, syscall_exit));
+    EMIT(HW_FP_USED, HW_FP_USED);
     EMIT(HW_FP, offsetof(struct thread_hw, fp));
     EMIT(HW_SIZE, sizeof(struct thread_hw));
 

@@ -22,9 +22,9 @@ struct cpu {
     uint32_t idle;             /* atomic hint: the CPU runs its idle thread; set by sched */
     uint32_t resched;    /* atomic: a reschedule is pending; set by sched, read by entry code */
     uint32_t pcb_live;   /* which of pcb[] the CPU has loaded; own CPU, IPL above 0 */
+    uint32_t fp_stale;   /* its floating-point registers may differ from 0; own CPU, IPL_CLOCK */
     uint64_t interrupts; /* device interrupts taken; own CPU */
     uint64_t unaligned;  /* user accesses fixed up on it; atomic, relaxed: a statistic */
-    uint64_t fp_loads;   /* FEN faults that loaded floating-point registers; own CPU */
     /* Cycles spent in interrupt handlers, and waiting for spinlocks, while the CPU ran a thread [0]
        and while it was idle [1]. Waiting in a handler counts as spin_cycles only. Atomic, relaxed:
        written by own CPU, read by others as statistics. */

@@ -3,20 +3,28 @@
 
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/pal.h"
+#include "kernel/base/string.h"
 
-#define FLAG_FEN      1UL
 #define IPL_NO_SWITCH 5 /* blocks clock and device interrupts, and with them a context switch */
+
+static bool used(void) { return current_hw->pcb.flags & HW_FP_USED; }
+
+/* Load the registers of the current thread, which has the unit from now on. IPL_NO_SWITCH. */
+static void take(void)
+{
+    if (!used())
+        pal_wrfen(1);
+    fp_load(&current_hw->fp);
+    current_hw->pcb.flags |= HW_FP_USED;
+    cpu_self()->fp_stale = 1;
+}
 
 void fp_enable(void)
 {
     uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
 
-    if (!(current_hw->pcb.flags & FLAG_FEN)) {
-        pal_wrfen(1);
-        fp_load(&current_hw->fp);
-        current_hw->pcb.flags |= FLAG_FEN;
-        cpu_self()->fp_loads++;
-    }
+    if (!used())
+        take();
     pal_swpipl(ipl);
 }
 
@@ -24,17 +32,8 @@ void fp_sync(void)
 {
     uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
 
-    if (current_hw->pcb.flags & FLAG_FEN)
+    if (used())
         fp_store(&current_hw->fp);
-    pal_swpipl(ipl);
-}
-
-void fp_discard(void)
-{
-    uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
-
-    pal_wrfen(0);
-    current_hw->pcb.flags &= ~FLAG_FEN;
     pal_swpipl(ipl);
 }
 
@@ -42,31 +41,56 @@ void fp_init(struct thread_hw *t)
 {
     for (unsigned i = 0; i < 31; i++)
         t->fp.f[i] = 0;
-    t->fp.f[31] = FPCR_INITIAL;
+    t->fp.f[FP_FPCR] = FPCR_INITIAL;
+}
+
+void fp_inherit(struct thread_hw *t)
+{
+    fp_sync();
+    t->fp = current_hw->fp;
+    t->pcb.flags = current_hw->pcb.flags;
 }
 
 void fp_reset(void)
 {
-    fp_discard();
+    uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
+
     fp_init(current_hw);
+    if (cpu_self()->fp_stale) {
+        pal_wrfen(1);
+        fp_load(&current_hw->fp);
+        cpu_self()->fp_stale = 0;
+        pal_wrfen(0);
+    }
+    current_hw->pcb.flags = HW_USER;
+    pal_swpipl(ipl);
 }
 
-uint64_t fp_get(struct thread_hw *t, unsigned reg)
+uint64_t fp_get(unsigned reg)
 {
     fp_sync();
-    return reg < 31 ? t->fp.f[reg] : 0;
+    return reg < 31 ? current_hw->fp.f[reg] : 0;
 }
 
-void fp_set(struct thread_hw *t, unsigned reg, uint64_t v)
+void fp_set(unsigned reg, uint64_t v, uint64_t exceptions)
 {
-    if (reg >= 31)
-        return;
-
     uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
 
     fp_sync();
-    t->fp.f[reg] = v;
-    if (t->pcb.flags & FLAG_FEN)
-        fp_load(&t->fp);
+    if (reg < 31)
+        current_hw->fp.f[reg] = v;
+    current_hw->fp.f[FP_FPCR] |= exceptions;
+    take();
+    pal_swpipl(ipl);
+}
+
+void fp_write(const struct fp_state *s)
+{
+    uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
+
+    if (used() || memcmp(&current_hw->fp, s, sizeof(*s)) != 0) {
+        current_hw->fp = *s;
+        take();
+    }
     pal_swpipl(ipl);
 }

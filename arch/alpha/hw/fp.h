@@ -1,9 +1,19 @@
 /*
- * Floating-point context of user mode; the kernel itself uses no floating point. A thread gets the
- * unit at its first floating-point instruction after a context switch (FEN fault) and loses it at
- * the next switch. Bit 0 of hw.pcb.flags says that its registers are live in the CPU; otherwise
- * they are in hw.fp. Except for fp_init, the functions act on the current thread. IPL_CLOCK or
- * below; they block preemption themselves.
+ * Floating-point context of user mode; the kernel itself uses no floating point.
+ *
+ * Until its first floating-point instruction (FEN fault) a thread has the unit disabled, and all
+ * its registers are 0. From then on, until exec, it has the unit whenever it runs: context_switch
+ * saves and loads the registers. HW_FP_USED in hw.pcb.flags says so; hw.fp holds the registers
+ * while the thread does not run, or after fp_sync().
+ *
+ * FEN cannot tell when registers are needed: on QEMU FTOIT and FTOIS do not fault while the unit is
+ * disabled but read what the registers of the CPU hold. So these must be the thread's own in user
+ * mode, disabled or not, and are cleared before a thread that has used none runs behind one that
+ * has (cpu->fp_stale).
+ *
+ * Except for fp_init and fp_inherit, the functions act on the current thread. IPL_CLOCK or below;
+ * they block preemption themselves, because a context switch would save the CPU's registers over
+ * hw.fp.
  */
 #ifndef ARCH_ALPHA_HW_FP_H
 #define ARCH_ALPHA_HW_FP_H
@@ -13,21 +23,24 @@
 /* Round to nearest, all traps disabled: what a Linux/Alpha program starts with. */
 #define FPCR_INITIAL (2UL << 58 | 7UL << 49 | 3UL << 61 | 1UL << 47)
 
-/* For a FEN fault: enable the unit and load the registers, unless they are live already. */
+/* For a FEN fault: give the thread the unit. */
 void fp_enable(void);
-/* Store live registers in hw.fp, so that it can be copied (fork, signal frame). They stay live. */
+/* Store the registers in hw.fp, where they stay until the thread returns to user mode. */
 void fp_sync(void);
-/* Drop live registers without storing them, after hw.fp was written (sigreturn). */
-void fp_discard(void);
-/* Set all registers to 0 and FPCR to FPCR_INITIAL (exec). */
+/* Set all registers to 0 and FPCR to FPCR_INITIAL, as of a thread of a process that has not used
+   the unit (exec). */
 void fp_reset(void);
-/* The same in hw.fp of a thread that has not run yet. */
+/* The same in hw.fp of a thread that has not run yet and belongs to no process. */
 void fp_init(struct thread_hw *t);
+/* Give t, which has not run yet, the registers of the current thread (fork). */
+void fp_inherit(struct thread_hw *t);
 
-/* Read or write one register of t, the current thread, for the emulation of unaligned accesses.
-   $f31 reads as 0; writing it has no effect. */
-uint64_t fp_get(struct thread_hw *t, unsigned reg);
-void fp_set(struct thread_hw *t, unsigned reg, uint64_t v);
+/* Read one register, for emulated instructions. $f31 reads as 0. */
+uint64_t fp_get(unsigned reg);
+/* Write one register and set bits of FPCR. Writing $f31 has no effect. */
+void fp_set(unsigned reg, uint64_t v, uint64_t exceptions);
+/* Replace all registers and FPCR (sigreturn). */
+void fp_write(const struct fp_state *s);
 
 /* fp.S: store or load all registers and FPCR. The unit is enabled. */
 void fp_store(struct fp_state *s);

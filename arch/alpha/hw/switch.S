@@ -43,12 +43,11 @@ context_switch:
     mov $16, $19                /* $19 from, $20 to */
     mov $17, $20
 
-    /* Save live floating-point registers in the thread; its next use of the unit faults. */
     ldq $1, PCB_FLAGS($19)
-    beq $1, 1f
+    ldq $7, PCB_FLAGS($20)      /* $7 flags of `to` */
+    blbc $1, 1f
     lda $16, HW_FP($19)
     bsr $26, fp_store
-    stq $31, PCB_FLAGS($19)
 1:
     /* Fill in that PCB of this CPU which is not loaded with the values of `to`. */
     ldq $2, HW_CPU($19)         /* $2 CPU */
@@ -72,7 +71,8 @@ context_switch:
     stq $6, PCB_PTBR($4)
     stq $31, PCB_PTBR+8($4)     /* cycle count and ASN 0 */
     stq $23, PCB_UNIQUE($4)
-    stq $31, PCB_FLAGS($4)      /* floating point off */
+    and $7, HW_FP_USED, $1
+    stq $1, PCB_FLAGS($4)       /* FEN */
     sll $4, 22, $16             /* physical address: the block lies in KSEG */
     srl $16, 22, $16
     call_pal PAL_SWPCTX
@@ -89,6 +89,12 @@ context_switch:
     stq $20, CPU_CURRENT($2)
     mov $20, $8
 
+    /* In user mode the CPU's floating-point registers are the thread's own (arch/alpha/hw/fp.h). */
+    beq $7, 5f                  /* a thread of the kernel, which uses none */
+    blbs $7, 6f
+    ldl $1, CPU_FP_STALE($2)
+    bne $1, 7f
+5:
     /* The ASN is always 0, so a change of the root invalidates all translations of processes. */
     cmpeq $6, $21, $1
     beq $1, 4f
@@ -118,6 +124,19 @@ context_switch:
     mov $31, $17
     call_pal PAL_TBI
     br 3b
+6:  lda $16, HW_FP($20)
+    bsr $26, fp_load
+    lda $1, 1
+    stl $1, CPU_FP_STALE($2)
+    br 5b
+7:  lda $16, 1                  /* hw.fp of a thread that has not used the unit is 0 */
+    call_pal PAL_WRFEN
+    lda $16, HW_FP($20)
+    bsr $26, fp_load
+    mov $31, $16
+    call_pal PAL_WRFEN
+    stl $31, CPU_FP_STALE($2)
+    br 5b
     .cfi_endproc
     .end context_switch
 

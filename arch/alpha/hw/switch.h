@@ -11,11 +11,11 @@
 
 /*
  * Stop running `from`, the current thread, and run `to`, with its kernel stack, page tables, user
- * stack pointer and unique value; cpu->current, to->cpu and $8 are set accordingly. Live
- * floating-point registers of `from` are saved, and the unit is disabled. Returns in `from` when it
- * is switched to again; the value is the thread that ran before it on that CPU. Every caller is at
- * IPL_HIGH, because during the switch the stack and cpu->current belong to different threads; for a
- * switch to itself, where they do not, IPL_CLOCK is enough.
+ * stack pointer, unique value and floating-point registers (arch/alpha/hw/fp.h); cpu->current,
+ * to->cpu and $8 are set accordingly. Returns in `from` when it is switched to again; the value is
+ * the thread that ran before it on that CPU. Every caller is at IPL_HIGH, because during the switch
+ * the stack and cpu->current belong to different threads; for a switch to itself, where they do
+ * not, IPL_CLOCK is enough.
  */
 struct thread_hw *context_switch(struct thread_hw *from, struct thread_hw *to);
 

@@ -20,15 +20,19 @@ struct hwpcb {
     uint32_t cycles;
     uint32_t asn;
     uint64_t unique;
-    uint64_t flags; /* bit 0 FEN */
+    uint64_t flags; /* HW_FP_USED, HW_USER; in the PCB that PALcode loads, FEN only */
     uint64_t reserved[2];
 };
+
+#define HW_FP_USED 1u /* FEN of the PCB: the thread has used floating point (arch/alpha/hw/fp.h) */
+#define HW_USER    2u /* a thread of a process */
 
 struct cpu; /* per-CPU block, arch/alpha/hw/cpu.h */
 
 struct fp_state {
-    uint64_t f[32]; /* f[31] holds FPCR */
+    uint64_t f[32]; /* $f0-$f30, and FPCR at FP_FPCR */
 };
+#define FP_FPCR 31u
 
 struct thread_hw {
     struct hwpcb pcb;       /* own CPU while it runs, otherwise protected by the scheduler */
@@ -38,7 +42,7 @@ struct thread_hw {
     uint64_t kstack_top;    /* first byte above the stack */
     uint64_t syscall_exit;  /* nonzero: take the slow return path (signal, reschedule); atomic */
     uint64_t ipl_raised_at; /* PC that raised the IPL last (kernel/sched/ipl.h); own thread */
-    struct fp_state fp;     /* user floating-point registers, valid when not live in the CPU */
+    struct fp_state fp;     /* user floating-point registers while it does not run */
 };
 
 #endif

@@ -467,7 +467,7 @@ long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n)
     case GSI_IEEE_FP_CONTROL:
         fp_sync();
         control = uthread_self()->ieee_control |
-                  (current_hw->fp.f[31] >> IEEE_TO_FPCR & IEEE_STATUS_MASK);
+                  (current_hw->fp.f[FP_FPCR] >> IEEE_TO_FPCR & IEEE_STATUS_MASK);
         return copyout_u64(buf, control);
     case GSI_UACPROC:
         if (n < 4)
@@ -482,6 +482,17 @@ long sys_osf_getsysinfo(uint64_t op, uint64_t buf, uint64_t n)
     }
 }
 
+/* Clear and set exceptions, given as status bits, in FPCR. */
+static void set_exceptions(uint64_t clear, uint64_t set)
+{
+    struct fp_state fp;
+
+    fp_sync();
+    fp = current_hw->fp;
+    fp.f[FP_FPCR] = (fp.f[FP_FPCR] & ~(clear << IEEE_TO_FPCR)) | set << IEEE_TO_FPCR;
+    fp_write(&fp);
+}
+
 long sys_osf_setsysinfo(uint64_t op, uint64_t buf)
 {
     uint64_t v;
@@ -491,17 +502,12 @@ long sys_osf_setsysinfo(uint64_t op, uint64_t buf)
         if (copyin_u64(&v, buf) != 0)
             return -EFAULT;
         uthread_self()->ieee_control = v & IEEE_CONTROL_MASK & ~IEEE_STATUS_MASK;
-        fp_sync();
-        current_hw->fp.f[31] = (current_hw->fp.f[31] & ~(IEEE_STATUS_MASK << IEEE_TO_FPCR)) |
-                               (v & IEEE_STATUS_MASK) << IEEE_TO_FPCR;
-        fp_discard();
+        set_exceptions(IEEE_STATUS_MASK, v & IEEE_STATUS_MASK);
         return 0;
     case SSI_IEEE_RAISE_EXCEPTION:
         if (copyin_u64(&v, buf) != 0)
             return -EFAULT;
-        fp_sync();
-        current_hw->fp.f[31] |= (v & IEEE_STATUS_MASK) << IEEE_TO_FPCR;
-        fp_discard();
+        set_exceptions(0, v & IEEE_STATUS_MASK);
         return 0;
     case SSI_NVPAIRS:
         return 0; /* control of unaligned accesses: they are always fixed up */

@@ -20,7 +20,6 @@ struct cpu {
     uint32_t resched;
     uint64_t interrupts;
     uint64_t unaligned;
-    uint64_t fp_loads;
 };
 
 extern struct cpu cpus[MAX_CPUS];
