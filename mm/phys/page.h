@@ -39,9 +39,9 @@ enum page_type {
 
 /*
  * An entry is 32 bytes, 1/256 of the page that it describes. A PFN has only 27 bits, but each link
- * is an aligned 32-bit word, so that the lock-free lists (mm/phys/page.c) can load and store it
- * atomically. The reference and share counts do not share space with the links, because a page in
- * use can also be on a list. offset has 32 bits, which limits an object to 32 TiB
+ * is an aligned 32-bit word, so that the lock-free stacks (mm/phys/page_stack.h) can load and store
+ * it atomically. The reference and share counts do not share space with the links, because a page
+ * in use can also be on a list. offset has 32 bits, which limits an object to 32 TiB
  * (OBJECT_MAX_PAGES). A page-table page has no offset; the field counts its nonzero PTEs instead.
  */
 struct page {        /* protected as each field says */

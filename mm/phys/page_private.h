@@ -8,22 +8,12 @@
 #include "kernel/sched/spinlock.h"
 #include "mm/phys/page.h"
 #include "mm/phys/page_check.h"
-
-#define PFN_BITS 27 /* KSEG maps 40 bits of physical address; 13 are the offset in a page */
+#include "mm/phys/page_stack.h"
 
 #define PAGE_BATCH 32 /* pages moved at a time between a CPU's cache and the lists */
 /* Ranges of a domain; a further one goes to the free list, page by page. Users make stretches of
    many sizes, and each search looks at all ranges with the lock held. */
 #define RAD_RANGES 128
-
-/* The head of a cache's stack of pages: one quadword {version:30, count:7, PFN:27}, changed only by
-   compare-and-swap; see mm/phys/page.c. */
-#define HEAD_PFN_MASK    ((1UL << PFN_BITS) - 1)
-#define HEAD_COUNT_SHIFT PFN_BITS
-#define HEAD_COUNT_MASK  0x7FUL
-#define HEAD_VERSION     (1UL << 34)
-
-static inline unsigned head_count(uint64_t h) { return (h >> HEAD_COUNT_SHIFT) & HEAD_COUNT_MASK; }
 
 struct page_cache {
     uint64_t dirty;  /* atomic: head of the stack of pages with unknown contents */
@@ -104,6 +94,20 @@ uint64_t boot_ranges_remove(uint64_t first, uint64_t npages);
 /* Exclude all memory from PFN end on. Returns the number of pages excluded. Boot only, before
    page_boot_done(). */
 uint64_t page_boot_limit(uint64_t end);
+
+/* Put the chain first ... last of count pages on a list. Lock of its domain held. */
+void page_list_push_locked(struct page_list *l, uint64_t first, uint64_t last, uint64_t count);
+/* Take up to n pages off a list as a chain and set their state. Returns the number of pages. Lock
+   of the list's domain held. */
+unsigned page_list_take_locked(struct page_list *l, unsigned n, enum page_state state,
+                               uint64_t *first, uint64_t *last);
+/* Move all but a batch of an oversized stack to the list of `state` (free or zeroed). No lock of a
+   domain held. */
+void page_cache_drain(struct rad *r, uint64_t *head, enum page_state state);
+/* Find the free page that the caller has taken from the fluid count: first in domain rad, then in
+   the following ones. *zeroed: is a zeroed page preferred; on return, whether the page is zeroed.
+   No lock of a domain held. */
+uint64_t page_search(unsigned rad, bool *zeroed);
 
 /* Take up to n pages from the lowest range of r and initialise their entries. Returns the number of
    pages, which begin at *first. Lock of r held. */

@@ -1,5 +1,6 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: mm/pt/kstack.c mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c
+// SOURCES: mm/phys/page_list.c mm/phys/page_zero.c
 // SOURCES: kernel/base/string_extra.c
 /*
  * Kernel stacks: guard pages, reuse, trimming, shortage of memory, and threads that allocate and

@@ -1,5 +1,6 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: mm/phys/page.c mm/phys/page_range.c mm/phys/fluid.c kernel/base/string_extra.c
+// SOURCES: mm/phys/page_list.c mm/phys/page_zero.c mm/phys/page_check.c
 /*
  * The page allocator: random operations compared with a plain model (which pages are allocated, and
  * to which owner), initialisation of chunks, contiguous stretches, the exact limit of fluid pages,

@@ -1,6 +1,6 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: mm/pool/pool_nonpaged.c mm/pool/pool_paged.c mm/pool/pool_var.c mm/pool/pool_check.c
-// SOURCES: mm/phys/page.c
+// SOURCES: mm/phys/page.c mm/phys/page_list.c mm/phys/page_zero.c
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: kernel/base/string_extra.c sysman/params.c
 /*

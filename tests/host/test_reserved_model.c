@@ -1,5 +1,6 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: mm/section/reserved.c mm/pool/pool_nonpaged.c mm/pool/pool_var.c mm/phys/page.c
+// SOURCES: mm/phys/page_list.c mm/phys/page_zero.c
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
 // SOURCES: mm/pool/pool_check.c mm/phys/page_boot.c kernel/base/string_extra.c sysman/params.c
 /*

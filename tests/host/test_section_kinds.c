@@ -8,6 +8,7 @@
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c mm/object/pager.c
 // SOURCES: mm/object/rmap.c mm/pt/shootdown.c mm/pt/pt.c mm/pt/pt_system.c mm/phys/page.c
+// SOURCES: mm/phys/page_list.c mm/phys/page_zero.c
 // SOURCES: mm/phys/page_range.c
 // SOURCES: mm/phys/fluid.c mm/pool/pool_nonpaged.c mm/pool/pool_var.c mm/pool/pool_check.c
 // SOURCES: kernel/base/string_extra.c
