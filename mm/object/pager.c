@@ -14,7 +14,7 @@
  * thread ends before it returns to user mode. The request stays as it is, because nothing in it
  * belongs to the waiting thread: its answer puts the page into the object, where the next fault
  * finds it, or finds the object dead, if that thread was its last user. (The kernel's own pagers
- * answer from inside the request, kernel/fs/memfs.c, so that no thread waits for them.)
+ * answer from inside the request, kernel/fs/memfs_file.c, so that no thread waits for them.)
  *
  * An answer to an object whose last reference has gone finds it marked dead and only counts down
  * pending; the last answer frees the object.

@@ -1,6 +1,7 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c
 // SOURCES: kernel/fs/inode.c kernel/fs/memfs.c
+// SOURCES: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // SOURCES: kernel/base/span.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c mm/space/fork.c
@@ -10,6 +11,7 @@
 // SOURCES: mm/space/object_fault.c kernel/base/string_extra.c
 // TARGETS: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c
 // TARGETS: kernel/fs/inode.c kernel/fs/memfs.c
+// TARGETS: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // RUNS: 1500
 /*
  * Files and directories compared with tree_model.h. The input is read as calls by several users,

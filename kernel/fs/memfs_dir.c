@@ -1,0 +1,307 @@
+/*
+ * The names of a directory of the memory file system, in two structures: a hash table by name, for
+ * look-ups, and a treap (a search tree balanced by random weights) by cookie, for getdents. Cookies
+ * ascend in the order of creation and are not used again, so a thread that reads the directory
+ * while names are removed gets no name twice and none that is gone. The hash table starts with
+ * MEMFS_HEADS heads in the inode, and doubles and halves with the number of names. If there is no
+ * memory for a larger table, or at MEMFS_HEADS_MAX, more names share a head instead; so the only
+ * allocation that can make the addition of a name fail is the name itself. The names of a head are
+ * a treap too, by hash, length and text: users choose names, and can choose them so that all have
+ * the same hash.
+ */
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/fs/memfs_private.h"
+#include "mm/pool/pool_charged.h"
+
+#define MEMFS_HEADS_MAX (1u << 16) /* heads of the largest directory: 512 KiB of paged pool */
+#define FIRST_COOKIE    3u         /* 1 and 2 stand for . and .. */
+
+static uint64_t boot_seed; /* constant after boot */
+
+void memfs_dir_seed(uint64_t seed) { boot_seed = seed; }
+
+struct inode *memfs_dir_new(struct fs *fs, const struct fs_new *what)
+{
+    struct memfs_dir *d = memfs_node_alloc(sizeof(*d));
+
+    if (!d)
+        return NULL;
+    d->account = pool_account();
+    inode_init(&d->inode, fs, &memfs_ops, what);
+    d->heads = d->small;
+    d->nheads = MEMFS_HEADS;
+    d->next_cookie = FIRST_COOKIE;
+    d->seed = (uint32_t)(d->inode.ino * 2654435761u ^ boot_seed) | 1;
+    return &d->inode;
+}
+
+void memfs_dir_end(struct inode *i)
+{
+    KASSERT(dir_of(i)->count == 0, "each name's directory is held by the name");
+    memfs_node_free(dir_of(i), sizeof(struct memfs_dir), dir_of(i)->account);
+}
+
+/* ---- by cookie ---- */
+
+/* Make `by` (or NULL) the child of e's parent in e's place. */
+static void replace_child(struct memfs_dir *d, struct memfs_name *e, struct memfs_name *by)
+{
+    if (!e->up)
+        d->tree = by;
+    else if (e->up->left == e)
+        e->up->left = by;
+    else
+        e->up->right = by;
+    if (by)
+        by->up = e->up;
+}
+
+/* Rotate c above its parent. */
+static void rotate_up(struct memfs_dir *d, struct memfs_name *c)
+{
+    struct memfs_name *p = c->up;
+
+    replace_child(d, p, c);
+    if (p->left == c) {
+        p->left = c->right;
+        if (p->left)
+            p->left->up = p;
+        c->right = p;
+    } else {
+        p->right = c->left;
+        if (p->right)
+            p->right->up = p;
+        c->left = p;
+    }
+    p->up = c;
+}
+
+/* Append the newest name, which has the highest cookie: below the lowest node on the right edge
+ * whose weight is not smaller, with the lighter nodes of that edge as its left subtree. */
+static void order_append(struct memfs_dir *d, struct memfs_name *e)
+{
+    struct memfs_name *up = d->last, *below = NULL;
+
+    d->seed ^= d->seed << 13; /* xorshift */
+    d->seed ^= d->seed >> 17;
+    d->seed ^= d->seed << 5;
+    e->weight = d->seed;
+    e->cookie = d->next_cookie++;
+    for (; up && up->weight < e->weight; up = up->up)
+        below = up;
+    e->up = up;
+    e->left = below;
+    e->right = NULL;
+    if (below)
+        below->up = e;
+    if (up)
+        up->right = e;
+    else
+        d->tree = e;
+    d->last = e;
+}
+
+static void order_remove(struct memfs_dir *d, struct memfs_name *e)
+{
+    if (d->last == e) { /* it has no right subtree */
+        d->last = e->left ? e->left : e->up;
+        while (d->last && d->last != e->up && d->last->right)
+            d->last = d->last->right;
+    }
+    while (e->left && e->right)
+        rotate_up(d, e->left->weight > e->right->weight ? e->left : e->right);
+    replace_child(d, e, e->left ? e->left : e->right);
+}
+
+/* Put e in the place of old, with old's cookie. */
+static void order_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_name *e)
+{
+    e->cookie = old->cookie;
+    e->weight = old->weight;
+    e->left = old->left;
+    e->right = old->right;
+    e->up = old->up;
+    replace_child(d, old, e);
+    if (e->left)
+        e->left->up = e;
+    if (e->right)
+        e->right->up = e;
+    if (d->last == old)
+        d->last = e;
+}
+
+struct memfs_name *memfs_after(const struct memfs_dir *d, uint64_t pos)
+{
+    struct memfs_name *best = NULL;
+
+    for (struct memfs_name *e = d->tree; e;) {
+        if (e->cookie > pos) {
+            best = e;
+            e = e->left;
+        } else {
+            e = e->right;
+        }
+    }
+    return best;
+}
+
+/* ---- by name ---- */
+
+static struct memfs_name *name_of(const struct treap_node *n)
+{
+    return container_of(n, struct memfs_name, node);
+}
+
+/* The order of a head's tree: how name compares to e, below 0, 0, or above 0. */
+static inline int compare(const struct fs_name *name, const struct memfs_name *e)
+{
+    if (name->hash != e->node.hash)
+        return name->hash < e->node.hash ? -1 : 1;
+    if (name->len != e->len)
+        return name->len < e->len ? -1 : 1;
+    return memcmp(name->text, e->text, name->len);
+}
+
+static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+{
+    struct treap_node *at = d->heads[name->hash & (d->nheads - 1)].root;
+
+    while (at) {
+        int order = compare(name, name_of(at));
+
+        if (order == 0)
+            return name_of(at);
+        at = order < 0 ? at->left : at->right;
+    }
+    return NULL;
+}
+
+struct memfs_name *memfs_find(const struct memfs_dir *d, const struct fs_name *name)
+{
+    return find(d, name);
+}
+
+static inline struct treap *head_of(struct memfs_dir *d, const struct memfs_name *e)
+{
+    return &d->heads[e->node.hash & (d->nheads - 1)];
+}
+
+static void head_enter(struct memfs_dir *d, struct memfs_name *e)
+{
+    struct fs_name name = {.text = e->text, .len = e->len, .hash = e->node.hash};
+    struct treap *head = head_of(d, e);
+    struct treap_node *up = NULL, **where = &head->root;
+
+    while (*where) {
+        up = *where;
+        where = compare(&name, name_of(up)) < 0 ? &up->left : &up->right;
+    }
+    treap_insert(head, &e->node, up, where);
+}
+
+static void head_remove(struct memfs_dir *d, struct memfs_name *e)
+{
+    treap_remove(head_of(d, e), &e->node);
+}
+
+/* Change the table to n heads; without memory for them it stays as it is. */
+static void rehash(struct memfs_dir *d, uint32_t n)
+{
+    struct treap *heads = n > MEMFS_HEADS ? pgd_alloc_zeroed(n * sizeof(*heads)) : d->small;
+    struct treap *old = d->heads;
+    uint32_t nold = d->nheads;
+
+    if (!heads)
+        return;
+    if (heads == d->small)
+        memset(d->small, 0, sizeof(d->small));
+    d->heads = heads;
+    d->nheads = n;
+    for (uint32_t k = 0; k < nold; k++)
+        while (old[k].root) {
+            struct memfs_name *e = name_of(old[k].root);
+
+            treap_remove(&old[k], &e->node);
+            head_enter(d, e);
+        }
+    if (old != d->small)
+        pgd_free(old, nold * sizeof(*old));
+}
+
+struct memfs_name *memfs_entry_new(const struct fs_name *name, struct inode *i)
+{
+    uint16_t account = pool_account();
+    struct memfs_name *e = pgd_alloc_charged(entry_bytes(name->len), account);
+
+    if (!e)
+        return NULL;
+    e->account = account;
+    e->inode = i;
+    e->node.hash = name->hash;
+    e->len = (uint8_t)name->len;
+    memcpy(e->text, name->text, name->len);
+    return e;
+}
+
+void memfs_entry_free(struct memfs_name *e)
+{
+    pgd_free_charged(e, entry_bytes(e->len), e->account);
+}
+
+void memfs_insert(struct memfs_dir *d, struct memfs_name *e)
+{
+    if (++d->count > d->nheads && d->nheads < MEMFS_HEADS_MAX)
+        rehash(d, 2 * d->nheads);
+    head_enter(d, e);
+    order_append(d, e);
+}
+
+void memfs_take_out(struct memfs_dir *d, struct memfs_name *e)
+{
+    head_remove(d, e);
+    order_remove(d, e);
+    memfs_entry_free(e);
+    if (--d->count <= d->nheads / 4 && d->nheads > MEMFS_HEADS)
+        rehash(d, d->nheads / 2);
+}
+
+void memfs_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_name *e)
+{
+    head_remove(d, old);
+    order_replace(d, old, e);
+    head_enter(d, e);
+    memfs_entry_free(old);
+}
+
+int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+{
+    struct memfs_name *e = find(dir_of(dir), name);
+
+    if (!e)
+        return -ENOENT;
+    inode_ref(e->inode);
+    *out = e->inode;
+    return 0;
+}
+
+void memfs_describe(const struct memfs_name *e, struct fs_entry *to)
+{
+    to->ino = e->inode->ino;
+    to->cookie = e->cookie;
+    to->mode = __atomic_load_n(&e->inode->mode, __ATOMIC_RELAXED);
+    to->len = e->len;
+    memcpy(to->text, e->text, e->len);
+    to->text[e->len] = '\0';
+}
+
+int memfs_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
+{
+    struct memfs_name *e = memfs_after(dir_of(dir), pos);
+
+    if (!e)
+        return -ENOENT;
+    memfs_describe(e, to);
+    return 0;
+}

@@ -1,0 +1,220 @@
+/*
+ * Files of the memory file system: inodes and contents. The pages of a regular file are filled
+ * at their first use, from the initrd's bytes (backing) or with zeroes, and stay until the file is
+ * deleted: there is no other storage.
+ *
+ * The pager replies at once, inside get: it allocates a page, fills it and supplies it. It takes no
+ * lock of this layer, because it runs inside faults, including the fault of a thread that is in
+ * inode_write_user with the inode's mutex held. What it reads (size, backing_bytes) is atomic. A
+ * page that is supplied while a truncation runs is dropped by the truncation, which sets the size
+ * first.
+ *
+ * An object and its inode: the inode holds one reference to the object, and while the object exists
+ * it keeps the inode's memory allocated (without an inode reference). Dropping the last inode
+ * reference drops the object's, and the object's end frees the memory. So the contents of an
+ * unlinked file stay while they are mapped.
+ */
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/fs/memfs_private.h"
+#include "mm/object/object.h"
+#include "mm/phys/page.h"
+#include "mm/pool/pool_charged.h"
+#include "mm/space/aspace.h"
+
+/* Supply one page of a file, or deny it with an error. */
+static void supply_page(struct mm_object *o, struct memfs_file *f, uint64_t offset, unsigned access)
+{
+    uint64_t backed = __atomic_load_n(&f->backing_bytes, __ATOMIC_ACQUIRE);
+    uint64_t at = offset << PAGE_SHIFT;
+    pfn_t pfn;
+    int err;
+
+    if (at >= __atomic_load_n(&f->inode.size, __ATOMIC_ACQUIRE)) {
+        mm_deny(o, offset, 1, -ENXIO);
+        return;
+    }
+    /* What was read from the archive stays for all users; what one of them writes is theirs. */
+    err = page_alloc(at < backed ? PA_SHARED : PA_ZERO | PA_FILE, PAGE_T_OBJECT, RAD_ANY, &pfn);
+    if (err) {
+        mm_deny(o, offset, 1, at < backed ? err : -ENOSPC);
+        return;
+    }
+    if (at < backed) {
+        size_t n = MIN(backed - at, PAGE_SIZE);
+        uint8_t *page = kseg_page(pfn);
+
+        memcpy(page, f->backing + at, n);
+        if (n < PAGE_SIZE)
+            memset(page + n, 0, PAGE_SIZE - n);
+    }
+    mm_supply(o, offset, pfn, access | MAP_R | MAP_W);
+}
+
+static int memfs_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
+{
+    struct memfs_file *f = object_pager_data(o);
+
+    for (uint64_t n = 0; n < count; n++)
+        supply_page(o, f, offset + n, access);
+    return 0;
+}
+
+void *memfs_node_alloc(size_t nbytes)
+{
+    struct account *a = account_self();
+    void *p;
+
+    if (!account_charge(a, QUOTA_INODES, 1))
+        return NULL;
+    p = npp_alloc_zeroed(nbytes);
+    if (!p)
+        account_release(a, QUOTA_INODES, 1);
+    return p;
+}
+
+void memfs_node_free(void *p, size_t nbytes, uint16_t account)
+{
+    account_release(&accounts[account], QUOTA_INODES, 1);
+    npp_free(p, nbytes);
+}
+
+static void node_end(struct memfs_file *f)
+{
+    if (f->target)
+        pgd_free_charged(f->target, f->inode.size, f->account);
+    memfs_node_free(f, sizeof(*f), f->account);
+}
+
+static void memfs_object_end(struct mm_object *o) { node_end(object_pager_data(o)); }
+
+/* Every page is supplied with all access rights, so there is no upgrade operation, and pages are
+ * never written back. */
+static const struct pager_ops memfs_pager = {
+    .name = "file", .get = memfs_get, .end = memfs_object_end};
+
+struct inode *memfs_file_new(struct fs *fs, const struct fs_new *what)
+{
+    struct memfs_file *f = memfs_node_alloc(sizeof(*f));
+    bool whole = true;
+
+    if (!f)
+        return NULL;
+    f->account = pool_account();
+    inode_init(&f->inode, fs, &memfs_ops, what);
+    if ((what->mode & S_IFMT) == S_IFREG) {
+        f->inode.object = object_create(0, &memfs_pager, f);
+        whole = f->inode.object != NULL;
+    } else if ((what->mode & S_IFMT) == S_IFLNK) {
+        size_t n = strlen(what->target);
+
+        f->target = pgd_alloc_charged(n, f->account);
+        whole = f->target != NULL;
+        if (whole) {
+            memcpy(f->target, what->target, n);
+            f->inode.size = n;
+        }
+    }
+    if (!whole) {
+        memfs_node_free(f, sizeof(*f), f->account);
+        return NULL;
+    }
+    return &f->inode;
+}
+
+void memfs_file_end(struct inode *i)
+{
+    if (i->object)
+        object_unref(i->object); /* memfs_object_end frees i, now or after the last unmapping */
+    else
+        node_end(file_of(i));
+}
+
+static void set_size(struct inode *i, uint64_t size)
+{
+    uint64_t npages = (size + PAGE_MASK) >> PAGE_SHIFT, was = (i->size + PAGE_MASK) >> PAGE_SHIFT;
+
+    __atomic_store_n(&i->size, size, __ATOMIC_RELEASE);
+    if (npages != was)
+        object_truncate(i->object, npages);
+}
+
+int memfs_resize(struct inode *i, uint64_t size)
+{
+    struct memfs_file *f = file_of(i);
+    uint64_t within = size & PAGE_MASK;
+    bool shorter = size < i->size;
+
+    if (f->backing_bytes > size)
+        __atomic_store_n(&f->backing_bytes, size, __ATOMIC_RELEASE);
+    set_size(i, size);
+    if (shorter && within) { /* a later extension must read as zeroes */
+        pfn_t pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
+
+        if (!pfn_eq(pfn, PFN_NONE)) {
+            memset((uint8_t *)kseg_page(pfn) + within, 0, PAGE_SIZE - within);
+            page_unref(pfn);
+        }
+    }
+    return 0;
+}
+
+/* Overwrite a page with zeroes, if it is in memory, or if `make` is set. */
+static int clear_page(struct inode *i, uint64_t index, bool make)
+{
+    pfn_t pfn = object_page_try_get(i->object, index);
+    int err = 0;
+
+    if (pfn_eq(pfn, PFN_NONE) && make)
+        err = object_page_get(i->object, index, MAP_R | MAP_W, &pfn);
+    if (err || pfn_eq(pfn, PFN_NONE))
+        return err;
+    memset(kseg_page(pfn), 0, PAGE_SIZE);
+    page_unref(pfn);
+    return 0;
+}
+
+/* Pages of the initrd would come back as they were, and a page locked in memory stays: these are
+ * overwritten. */
+int memfs_discard(struct inode *i, uint64_t first, uint64_t n)
+{
+    uint64_t backed = (file_of(i)->backing_bytes + PAGE_MASK) >> PAGE_SHIFT, end = first + n;
+
+    int err = 0;
+
+    for (; !err && first < MIN(backed, end); first++)
+        err = clear_page(i, first, true);
+    if (!err && first < end && mm_downgrade(i->object, first, end - first, 0))
+        for (; first < end; first++)
+            (void)clear_page(i, first, false);
+    return err;
+}
+
+void memfs_set_backing(struct inode *i, const void *p, uint64_t n)
+{
+    struct memfs_file *f = file_of(i);
+
+    f->backing = p;
+    f->backing_bytes = n;
+    set_size(i, n);
+}
+
+long memfs_readlink(struct inode *i, char *buf, size_t n)
+{
+    n = MIN(n, i->size);
+    memcpy(buf, file_of(i)->target, n);
+    return (long)n;
+}
+
+struct inode *memfs_inode_of(struct mm_object *o)
+{
+    struct memfs_file *f = object_pager(o) == &memfs_pager ? object_pager_data(o) : NULL;
+    uint32_t refs = f ? __atomic_load_n(&f->inode.refs, __ATOMIC_RELAXED) : 0;
+
+    while (refs)
+        if (__atomic_compare_exchange_n(&f->inode.refs, &refs, refs + 1, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return &f->inode;
+    return NULL;
+}
