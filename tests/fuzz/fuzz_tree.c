@@ -1,5 +1,6 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c
+// SOURCES: kernel/io/tree_change.c kernel/io/tree_path.c kernel/io/tree_rename.c
 // SOURCES: kernel/fs/inode.c kernel/fs/memfs.c
 // SOURCES: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // SOURCES: kernel/base/span.c
@@ -10,6 +11,7 @@
 // SOURCES: mm/object/pager.c mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c kernel/base/string_extra.c
 // TARGETS: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c
+// TARGETS: kernel/io/tree_change.c kernel/io/tree_path.c kernel/io/tree_rename.c
 // TARGETS: kernel/fs/inode.c kernel/fs/memfs.c
 // TARGETS: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // RUNS: 1500
