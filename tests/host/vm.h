@@ -33,6 +33,18 @@
 #define VM_PAGES  16384u
 #define VM_POISON 0xDEADBEEFDEADBEEFul
 
+/* Three windows of pages: within one table, across the border of two level-3 tables, and across
+   that of two level-2 tables. */
+#define WINDOW 48u
+#define NPAGES (3 * WINDOW)
+static const vaddr_t windows[3] = {0x80100000ul, 0xC0000000ul - WINDOW / 2 * 8192,
+                                   0x400000000ul - WINDOW / 2 * 8192};
+
+static inline vaddr_t va_of(unsigned i)
+{
+    return windows[i / WINDOW] + (vaddr_t)(i % WINDOW) * PAGE_SIZE;
+}
+
 /* ---- random numbers ---- */
 
 static uint64_t vm_seed = 88172645463325252u;

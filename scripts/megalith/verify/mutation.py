@@ -268,7 +268,7 @@ def show(results: list[dict]) -> None:
 def bless(results: list[dict], seed: int) -> None:
     """Writes sample.json: killed mutants of as many files as possible, whose tests are quick."""
     rng = random.Random(seed)
-    threads = ("test_pager", "test_aspace", "test_page")  # these depend on timing
+    threads = ("test_pager", "test_aspace_smp", "test_page")  # these depend on timing
     quick = [
         entry
         for entry in results

@@ -1,0 +1,211 @@
+// SOURCES: kernel/quota/account.c
+// SOURCES: mm/pt/pt.c
+// SOURCES: mm/pt/pt_system.c
+// SOURCES: mm/pt/shootdown.c
+// SOURCES: mm/space/aspace.c mm/space/aspace_protect.c
+// SOURCES: kernel/base/span.c
+// SOURCES: mm/space/aspace_tree.c
+// SOURCES: mm/space/fault.c
+// SOURCES: mm/space/fork.c
+// SOURCES: mm/space/anon.c
+// SOURCES: mm/object/object.c
+// SOURCES: mm/object/mappings.c kernel/base/treap.c
+// SOURCES: mm/object/object_index.c
+// SOURCES: mm/object/pager.c
+// SOURCES: mm/object/rmap.c
+// SOURCES: mm/space/object_fault.c
+/*
+ * Rules of address spaces: which addresses a mapping gets, that a fault invalidates what a CPU
+ * remembers, and that PTEs of forms which the kernel never writes are taken for nothing else.
+ */
+#include <sys/wait.h>
+
+#include "arch/alpha/hw/layout.h"
+#include "kernel/base/panic.h"
+#include "mm/pt/pt.h"
+#include "tests/host/vm.h"
+
+/* ---- choice of addresses: the lowest free range ---- */
+
+#define PLACES 400u
+
+static bool taken[PLACES];
+
+static unsigned lowest_fit(unsigned n)
+{
+    for (unsigned i = 0;; i++) {
+        unsigned j = 0;
+
+        while (j < n && !(i + j < PLACES && taken[i + j]))
+            j++;
+        if (j == n)
+            return i;
+    }
+}
+
+static void test_places(void)
+{
+    static const unsigned prots[] = {MAP_R, MAP_R | MAP_W, MAP_R | MAP_X};
+    struct aspace *as = aspace_create(0);
+
+    for (unsigned round = 0; round < 20000; round++) {
+        unsigned n = 1 + (unsigned)rnd(8), at = lowest_fit(n);
+        bool map = at + n <= PLACES && rnd(2);
+
+        if (map) {
+            vaddr_t va = 0;
+
+            if (aspace_map_anon(as, &va, n * PAGE_SIZE, prots[rnd(3)], 0) ||
+                va != LAYOUT_P2_BASE + at * PAGE_SIZE)
+                vm_die("the mapping is at 0x%lx, not at page %u", (unsigned long)va, at);
+        } else {
+            at = (unsigned)rnd(PLACES - n);
+            if (aspace_unmap(as, LAYOUT_P2_BASE + at * PAGE_SIZE, n * PAGE_SIZE))
+                vm_die("munmap fails");
+        }
+        for (unsigned i = at; i < at + n; i++)
+            taken[i] = map;
+        if (round % 1000 == 0)
+            vm_check(as);
+    }
+    mutex_lock(&as->lock);
+    for (unsigned i = 0; i < 1000; i++) {
+        uint64_t len = (1 + rnd(20)) * PAGE_SIZE, align = PAGE_SIZE << rnd(4);
+        vaddr_t low = LAYOUT_P2_BASE, high = low + PLACES * PAGE_SIZE;
+        vaddr_t up = aspace_find_locked(as, len, align, low, high, false);
+        vaddr_t down = aspace_find_locked(as, len, align, low, high, true), want = 0;
+
+        for (vaddr_t va = low; va + len <= high && !want; va += align)
+            if (aspace_range_free_locked(as, va, len))
+                want = va;
+        if (up != want)
+            vm_die("a search from below finds 0x%lx", (unsigned long)up);
+        want = 0;
+        for (vaddr_t va = (high - len) & ~(align - 1); va >= low && !want; va -= align)
+            if (aspace_range_free_locked(as, va, len))
+                want = va;
+        if (down != want)
+            vm_die("a search from above finds 0x%lx", (unsigned long)down);
+    }
+    mutex_unlock(&as->lock);
+    aspace_unref(as);
+    ok(1, "a mapping without an address gets the lowest free one, a search from above the highest");
+}
+
+/* The architecture lets a CPU cache a PTE that was not valid, or not yet writable. A fault on a PTE
+   that is valid by now must invalidate this CPU's translation, or it would repeat for ever. */
+static void test_remembered(void)
+{
+    struct aspace *as = aspace_create(0);
+    vaddr_t va = 0;
+    uint64_t before;
+
+    if (aspace_map_anon(as, &va, PAGE_SIZE, MAP_R | MAP_W, 0) || aspace_fault(as, va, FAULT_WRITE))
+        vm_die("a page cannot be touched");
+    before = host_tb_singles;
+    is(aspace_fault(as, va, FAULT_WRITE), 0, "a fault on a page that is valid already succeeds");
+    is(host_tb_singles - before, 1, "and invalidates this CPU's translation");
+    aspace_unref(as);
+}
+
+/* ---- PTEs of forms that the kernel never writes ---- */
+
+static bool panic_expected;
+static char panic_text[200];
+
+void panic(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(panic_text, sizeof(panic_text), fmt, ap);
+    va_end(ap);
+    if (panic_expected)
+        _exit(strstr(panic_text, "where only a page or nothing can be") != NULL ? 42 : 43);
+    bail_out("panic: %s", panic_text);
+}
+
+/* Operations that read the PTE of va, in an entry [from, to). */
+static void look_fault(struct aspace *as, vaddr_t va) { aspace_fault(as, va, FAULT_WRITE); }
+static void look_populate(struct aspace *as, vaddr_t va)
+{
+    aspace_populate(as, va - 2 * PAGE_SIZE, 4 * PAGE_SIZE, true);
+}
+static void look_unmap(struct aspace *as, vaddr_t va) { aspace_unmap(as, va, PAGE_SIZE); }
+static void look_protect(struct aspace *as, vaddr_t va)
+{
+    aspace_protect(as, va, PAGE_SIZE, MAP_R);
+}
+static void look_forget(struct aspace *as, vaddr_t va) { aspace_forget(as, va, PAGE_SIZE, true); }
+static void look_fork(struct aspace *as, vaddr_t va)
+{
+    (void)va;
+    aspace_fork(as);
+}
+static void look_end(struct aspace *as, vaddr_t va)
+{
+    (void)va;
+    vm_switch(0, NULL);
+    aspace_unref(as);
+}
+
+/* The PFN of such a PTE is that of an unrelated page: code that took the PTE for a valid one would
+   map or free this page. */
+static void test_forms(void)
+{
+    static const struct {
+        const char *what;
+        void (*look)(struct aspace *as, vaddr_t va);
+    } looks[] = {{"a fault", look_fault},         {"populate", look_populate},
+                 {"unmap", look_unmap},           {"protect", look_protect},
+                 {"forget", look_forget},         {"fork", look_fork},
+                 {"the end of a space", look_end}};
+    static const enum pte_form forms[] = {PTE_FORM_DZRO, PTE_FORM_PAGEFILE, PTE_FORM_TRANSITION};
+
+    for (unsigned object = 0; object < 2; object++) {
+        struct aspace *as = aspace_create(0), *child;
+        vaddr_t va = 0;
+        uint64_t value = 1;
+        pte_t *p;
+
+        vm_switch(0, as);
+        if (aspace_map_anon(as, &va, 8 * PAGE_SIZE, MAP_R | MAP_W, 0) ||
+            vm_access(as, va, FAULT_WRITE, &value))
+            vm_die("a page cannot be touched");
+        if (object) {
+            child = aspace_fork(as);
+            if (!child || vm_access(as, va, FAULT_WRITE, &value))
+                vm_die("a page cannot be copied");
+            aspace_unref(child);
+        }
+        va += 2 * PAGE_SIZE;
+        p = pt_lookup(&as->pt, va, 3);
+        for (unsigned k = 0; k < sizeof(looks) / sizeof(*looks); k++)
+            for (unsigned f = 0; f < 3; f++) {
+                int status = 0;
+                pid_t pid = fork();
+
+                if (pid == 0) {
+                    panic_expected = true;
+                    pt_set(p, (pte_t)forms[f] << PTE_FORM_SHIFT | pte_make(pfn_of(5), 0));
+                    looks[k].look(as, va);
+                    _exit(0);
+                }
+                waitpid(pid, &status, 0);
+                is(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 42, "%s does not take a PTE %s %s",
+                   looks[k].what, pte_form_name((pte_t)forms[f] << PTE_FORM_SHIFT),
+                   object ? "in an object" : "in private memory");
+            }
+        vm_switch(0, NULL);
+        aspace_unref(as);
+    }
+}
+
+int main(void)
+{
+    vm_boot();
+    test_places();
+    test_remembered();
+    test_forms();
+    return tap_done();
+}
