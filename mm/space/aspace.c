@@ -143,15 +143,17 @@ void aspace_unref(struct aspace *as)
 
 /* ---- splitting and merging ---- */
 
-/* Do everything that can fail in a split at va. *second: the new entry, for split_commit; NULL when
-   no entry extends across va. 0, -ENOMEM, or the error of map_ops.split_prepare. */
-static int split_prepare(struct aspace *as, vaddr_t va, struct map_entry **second)
+/* Do everything that can fail in a split of e at va. *second: the new entry, for split_commit; NULL
+   when e does not extend across va (e NULL: nor does any other entry). 0, -ENOMEM, or the error of
+   map_ops.split_prepare. */
+static int split_prepare(struct aspace *as, struct map_entry *e, vaddr_t va,
+                         struct map_entry **second)
 {
-    struct map_entry *e = aspace_lookup_locked(as, va), *new;
+    struct map_entry *new;
     int err = 0;
 
     *second = NULL;
-    if (!e || e->start == va)
+    if (!e || e->start == va || e->end == va)
         return 0;
     new = map_entry_alloc();
     if (!new)
@@ -195,12 +197,14 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
 
 int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
 {
-    struct map_entry *first, *second;
-    int err = split_prepare(as, low, &first);
+    struct map_entry *e = aspace_lookup_locked(as, low), *first, *second;
+    int err = split_prepare(as, e, low, &first);
 
     if (err)
         return err;
-    err = split_prepare(as, high, &second);
+    if (!e || high < low || e->end < high) /* otherwise e extends across high, or ends there */
+        e = aspace_lookup_locked(as, high);
+    err = split_prepare(as, e, high, &second);
     if (!err) {
         split_commit(as, low, first);
         split_commit(as, high, second);
@@ -396,7 +400,8 @@ int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
     struct map_entry *e;
     int err = aspace_split_locked(as, va, end);
 
-    while (!err && (e = aspace_first_in_locked(as, va, end)) != NULL) {
+    while (!err && va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
+        va = e->end; /* after the last entry there is nothing to search for */
         err = e->ops->unmap(as, e, e->start, e->end);
         if (err == -EINTR && e->locked)
             aspace_mark_entry(as, e, 0); /* a part of its pages is gone */
