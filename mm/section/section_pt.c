@@ -70,28 +70,70 @@ static void pin_table(const pte_t *l2, int delta)
     __atomic_fetch_add(&pt_page_of(l2)->share, (uint32_t)delta, __ATOMIC_RELAXED);
 }
 
-/* Copy the level-2 PTEs of n spans of a FLUID section; they are zero where there is no level-3
-   page. */
-static void copy_shared(const struct section *shpt, pte_t *l2, uint64_t span, uint64_t n)
+/* How many of four PTEs map something; va: an address of theirs, for the panic if one is of no form
+   that can be there. Most tables are nearly empty or full, so that the first two tests decide. */
+static inline uint64_t count_four(vaddr_t va, const pte_t p[4])
 {
-    int copied = 0;
+    if ((p[0] | p[1] | p[2] | p[3]) == 0)
+        return 0;
+    if (p[0] & p[1] & p[2] & p[3] & PTE_V)
+        return 4;
+    return (uint64_t)pte_maps_page(va, p[0]) + pte_maps_page(va, p[1]) + pte_maps_page(va, p[2]) +
+           pte_maps_page(va, p[3]);
+}
+
+static inline void load_four(pte_t to[4], const pte_t *from)
+{
+    to[0] = __atomic_load_n(&from[0], __ATOMIC_RELAXED);
+    to[1] = __atomic_load_n(&from[1], __ATOMIC_RELAXED);
+    to[2] = __atomic_load_n(&from[2], __ATOMIC_RELAXED);
+    to[3] = __atomic_load_n(&from[3], __ATOMIC_RELAXED);
+}
+
+/* Copy n level-2 PTEs of a FLUID section, the first of which is for va, over PTEs that are zero. A
+   valid PTE of the section never changes. Returns how many were valid. */
+static uint64_t copy_run(pte_t *to, const pte_t *from, vaddr_t va, uint64_t n)
+{
+    uint64_t copied = 0;
+
+    for (; n >= 4; n -= 4, to += 4, from += 4) {
+        pte_t p[4];
+        uint64_t valid;
+
+        load_four(p, from);
+        valid = count_four(va, p);
+        if (valid) {
+            to[0] = p[0];
+            to[1] = p[1];
+            to[2] = p[2];
+            to[3] = p[3];
+        }
+        copied += valid;
+    }
+    for (; n; n--) {
+        *to = __atomic_load_n(from++, __ATOMIC_RELAXED);
+        copied += pte_maps_page(va, *to++);
+    }
+    return copied;
+}
+
+/* Copy the level-2 PTEs of n spans of a FLUID section, the first of which is at va; they are zero
+   where there is no level-3 page. */
+static void copy_shared(const struct section *shpt, pte_t *l2, vaddr_t va, uint64_t span,
+                        uint64_t n)
+{
+    uint64_t copied = 0;
 
     while (n) {
-        const pte_t *from = shpt_l2_pte(shpt, span);
         uint64_t run = MIN(n, (uint64_t)PTES_PER_PAGE - span % PTES_PER_PAGE);
 
-        for (uint64_t i = 0; i < run; i++) {
-            pte_t pte = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
-
-            l2[i] = pte; /* was zero; a valid PTE of the section never changes */
-            copied += pte != 0;
-        }
+        copied += copy_run(l2, shpt_l2_pte(shpt, span), va, run);
         l2 += run;
         span += run;
         n -= run;
     }
     if (copied)
-        pt_count(l2 - 1, copied);
+        pt_count(l2 - 1, (int)copied);
 }
 
 /* Fill in level-2 PTEs for n spans at va, all in one level-2 page. 0 or -ENOMEM. */
@@ -118,7 +160,7 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
         gh_fill(l2, n, va >> 23, pfn_add(shpt->first, span), bits);
         pt_count(l2, (int)n);
     } else {
-        copy_shared(shpt, l2, span, n);
+        copy_shared(shpt, l2, va, span, n);
         pin_table(l2, 1);
     }
     return 0;
@@ -206,17 +248,24 @@ static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr
     return 0;
 }
 
+/* How many of n PTEs, the first of which maps va, are valid. */
+static uint64_t count_run(const pte_t *p, vaddr_t va, uint64_t n)
+{
+    uint64_t count = 0;
+
+    for (; n >= 4; n -= 4, p += 4)
+        count += count_four(va, p);
+    for (; n; n--)
+        count += pte_maps_page(va, *p++);
+    return count;
+}
+
 /* Clear n PTEs of one table, the first of which maps va, and update the table's count of PTEs.
    all: none of them is zero. */
 static void clear_run(pte_t *p, vaddr_t va, uint64_t n, bool all)
 {
-    uint64_t cleared = n;
+    uint64_t cleared = all ? n : count_run(p, va, n);
 
-    if (!all) {
-        cleared = 0;
-        for (uint64_t i = 0; i < n; i++)
-            cleared += pte_maps_page(va, p[i]);
-    }
     if (cleared) {
         memset(p, 0, n * sizeof(pte_t));
         pt_count(p, -(int)cleared);
@@ -271,7 +320,8 @@ static void clear_block(struct aspace *as, vaddr_t va, vaddr_t end)
 static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
                          struct tb_gather *g)
 {
-    uint64_t span = e->smap->shared ? PTE_L2_SPAN : PAGE_SIZE;
+    /* As a shift: a division takes a hundred instructions. */
+    unsigned shift = e->smap->shared ? PTE_L2_SHIFT : PAGE_SHIFT;
 
     while (va < end) {
         if (e->smap->shared && section_block_shared(as, va)) {
@@ -281,10 +331,11 @@ static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t v
         }
 
         uint64_t index = e->smap->shared ? pte_l2_index(va) : pte_l3_index(va);
-        uint64_t n = MIN((end - va + span - 1) / span, (uint64_t)PTES_PER_PAGE - index);
+        uint64_t left = (end - va + (1UL << shift) - 1) >> shift;
+        uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - index);
 
         clear_part(as, e, va, n, g);
-        va += n * span;
+        va += n << shift;
     }
 }
 

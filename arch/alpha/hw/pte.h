@@ -46,9 +46,10 @@ typedef uint64_t pte_t;
 #define PTE_INDEX_BITS 10
 
 /* Bytes that one PTE maps: at level 3 a page of 8 KiB, at level 2 8 MiB, at level 1 8 GiB. */
-#define PTE_L3_SPAN (1UL << 13)
-#define PTE_L2_SPAN (1UL << 23)
-#define PTE_L1_SPAN (1UL << 33)
+#define PTE_L3_SPAN  (1UL << 13)
+#define PTE_L2_SHIFT 23
+#define PTE_L2_SPAN  (1UL << PTE_L2_SHIFT)
+#define PTE_L1_SPAN  (1UL << 33)
 /* Pages that a level-3 page table maps, one with each of its PTEs: 1,024 pages of 8 KiB are
    PTE_L2_SPAN bytes. An aligned range of that size is a level-3 span of an address space or,
    counted from the section's start, of a section: the unit in which page tables are allocated,
