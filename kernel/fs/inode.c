@@ -196,9 +196,10 @@ static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbu
 
 long inode_read(struct inode *i, uint64_t offset, void *buf, size_t n)
 {
-    long r = 0;
+    long r = mutex_lock_shared_killable(&i->lock);
 
-    mutex_lock_shared(&i->lock);
+    if (r)
+        return r;
     if (offset < i->size)
         r = copy_pages(i, offset, 0, buf, MIN(n, i->size - offset), false);
     mutex_unlock_shared(&i->lock);
@@ -214,9 +215,10 @@ long inode_read_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size
 
 long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
 {
-    long r;
+    long r = mutex_lock_shared_killable(&i->lock);
 
-    mutex_lock_shared(&i->lock);
+    if (r)
+        return r;
     r = inode_read_user_locked(i, offset, ubuf, n);
     if (r > 0)
         inode_accessed(i);
@@ -273,12 +275,12 @@ static long write_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, void *k
     if (unlikely(i->seals))
         err = inode_check_seals(i, MAX(old, offset + n), true);
     if (!err && offset + n > old)
-        err = i->ops->resize(i, offset + n);
+        err = i->ops->resize(i, offset + n, false);
     if (err)
         return err;
     r = copy_pages(i, offset, ubuf, kbuf, n, true);
     if (offset + n > old && r < (long)n) /* making it shorter cannot fail */
-        (void)i->ops->resize(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old);
+        (void)i->ops->resize(i, r > 0 ? MAX(old, offset + (uint64_t)r) : old, false);
     if (r > 0) {
         inode_touch(i);
         drop_set_ids(i);
@@ -293,9 +295,10 @@ long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, siz
 
 long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
 {
-    long r;
+    long r = mutex_lock_killable(&i->lock);
 
-    mutex_lock(&i->lock);
+    if (r)
+        return r;
     r = write_locked(i, offset, ubuf, NULL, n);
     mutex_unlock(&i->lock);
     return r;
@@ -308,9 +311,10 @@ long inode_write_locked(struct inode *i, uint64_t offset, const void *buf, size_
 
 long inode_write(struct inode *i, uint64_t offset, const void *buf, size_t n)
 {
-    long r;
+    long r = mutex_lock_killable(&i->lock);
 
-    mutex_lock(&i->lock);
+    if (r)
+        return r;
     r = inode_write_locked(i, offset, buf, n);
     mutex_unlock(&i->lock);
     return r;
@@ -318,17 +322,21 @@ long inode_write(struct inode *i, uint64_t offset, const void *buf, size_t n)
 
 int inode_truncate(struct inode *i, uint64_t size)
 {
+    uint64_t old;
     int err;
 
     if (!i->object)
         return -EINVAL;
     if (size > INODE_MAX_BYTES)
         return -EFBIG;
-    mutex_lock(&i->lock);
+    err = mutex_lock_killable(&i->lock);
+    if (err)
+        return err;
+    old = i->size;
     err = size > i->size && !within_limit(size - 1, 1) ? -EFBIG : inode_check_seals(i, size, false);
     if (!err)
-        err = i->ops->resize(i, size);
-    if (!err) {
+        err = i->ops->resize(i, size, true);
+    if (!err || i->size != old) {
         inode_touch(i);
         drop_set_ids(i);
     }

@@ -178,8 +178,10 @@ struct inode_ops {
      * -EOPNOTSUPP: the text is to be followed. NULL: it always is. No lock is held. */
     int (*follow)(struct inode *i, struct inode **out);
     /* Change the length of a regular file and of its object to `size` bytes; bytes that are added
-     * read as zeroes. i->lock is held exclusively. */
-    int (*resize)(struct inode *i, uint64_t size);
+     * read as zeroes. i->lock is held exclusively. killable: a thread that is to end may stop on
+     * the way to a lower length, with -EINTR: then the file has been truncated in part, or not at
+     * all. */
+    int (*resize)(struct inode *i, uint64_t size, bool killable);
     /* Drop the pages [first, first + n) of a regular file's object, to be zeroes when they are read
      * again. i->lock is held exclusively. NULL: they can only be overwritten. */
     int (*discard)(struct inode *i, uint64_t first, uint64_t n);
@@ -269,6 +271,7 @@ long inode_write_locked(struct inode *i, uint64_t offset, const void *buf, size_
 long inode_read_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
 long inode_write_user_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n);
 /* Change the length to size bytes. 0; -EINVAL: not a regular file; -EFBIG: above INODE_MAX_BYTES;
+ * -EINTR: the thread is to end, and the file may have been truncated in part;
  * or an error of resize. Takes i->lock; waits. */
 int inode_truncate(struct inode *i, uint64_t size);
 

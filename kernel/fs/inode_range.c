@@ -17,32 +17,34 @@
 /* Make the file at least `size` bytes long. i->lock is held. */
 static int grow_to(struct inode *i, uint64_t size)
 {
-    return size > i->size ? i->ops->resize(i, size) : 0;
+    return size > i->size ? i->ops->resize(i, size, false) : 0;
 }
 
 /* After an error the size is the old one. Pages that were made in holes stay: a mapping may have
-   written to them already. */
+   written to them already. A thread that is to end leaves the file as long as it has come, since
+   to free all these pages again would take it as long as to make them. */
 int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
 {
-    uint64_t old, end = offset + n;
-    int err = 0;
+    uint64_t at = offset >> PAGE_SHIFT, old, end = offset + n;
+    int err = mutex_lock_killable(&i->lock);
 
-    mutex_lock(&i->lock);
+    if (err)
+        return err;
     old = i->size;
     if (grow)
         err = inode_check_seals(i, MAX(end, old), false);
     if (!err && grow)
         err = grow_to(i, end);
     end = MIN(end, i->size); /* pages behind the end are made when the file grows */
-    for (uint64_t at = offset >> PAGE_SHIFT; !err && at << PAGE_SHIFT < end; at++) {
+    for (; !err && at << PAGE_SHIFT < end; at += !err) {
         pfn_t pfn;
 
         err = thread_killed() ? -EINTR : object_page_get(i->object, at, MAP_R | MAP_W, &pfn);
         if (!err)
             page_unref(pfn);
     }
-    if (err)
-        (void)i->ops->resize(i, old); /* making it shorter cannot fail */
+    if (err) /* making it shorter cannot fail */
+        (void)i->ops->resize(i, err == -EINTR ? MAX(old, MIN(end, at << PAGE_SHIFT)) : old, false);
     else if (grow && i->size > old)
         inode_touch(i);
     else
@@ -81,11 +83,11 @@ static int clear_pages(struct inode *i, uint64_t first, uint64_t last)
 int inode_clear(struct inode *i, uint64_t offset, uint64_t n, bool grow)
 {
     uint64_t end = offset + n, first = (offset + PAGE_MASK) >> PAGE_SHIFT, last;
-    int err = i->ops->discard ? 0 : -EOPNOTSUPP;
+    int err = i->ops->discard ? mutex_lock_killable(&i->lock) : -EOPNOTSUPP;
 
-    mutex_lock(&i->lock);
-    if (!err)
-        err = inode_check_seals(i, grow ? MAX(end, i->size) : i->size, true);
+    if (err)
+        return err;
+    err = inode_check_seals(i, grow ? MAX(end, i->size) : i->size, true);
     if (!err && grow)
         err = grow_to(i, end);
     end = MIN(end, i->size);

@@ -131,24 +131,38 @@ void memfs_file_end(struct inode *i)
         node_end(file_of(i));
 }
 
-static void set_size(struct inode *i, uint64_t size)
+/* killable as in inode_ops.resize, with its result. */
+static int set_size(struct inode *i, uint64_t size, bool killable)
 {
-    uint64_t npages = (size + PAGE_MASK) >> PAGE_SHIFT, was = (i->size + PAGE_MASK) >> PAGE_SHIFT;
+    uint64_t old = i->size, npages = (size + PAGE_MASK) >> PAGE_SHIFT, left = npages;
 
     __atomic_store_n(&i->size, size, __ATOMIC_RELEASE);
-    if (npages != was)
+    if (npages == (old + PAGE_MASK) >> PAGE_SHIFT)
+        return 0;
+    if (killable)
+        left = object_truncate_killable(i->object, npages);
+    else
         object_truncate(i->object, npages);
+    if (likely(left == npages))
+        return 0;
+    __atomic_store_n(&i->size, MIN(old, left << PAGE_SHIFT), __ATOMIC_RELEASE);
+    return -EINTR;
 }
 
-int memfs_resize(struct inode *i, uint64_t size)
+int memfs_resize(struct inode *i, uint64_t size, bool killable)
 {
     struct memfs_file *f = file_of(i);
-    uint64_t within = size & PAGE_MASK;
+    uint64_t within = size & PAGE_MASK, backing = f->backing_bytes;
     bool shorter = size < i->size;
+    int err;
 
-    if (f->backing_bytes > size)
+    if (backing > size)
         __atomic_store_n(&f->backing_bytes, size, __ATOMIC_RELEASE);
-    set_size(i, size);
+    err = set_size(i, size, killable);
+    if (unlikely(err)) {
+        __atomic_store_n(&f->backing_bytes, MIN(backing, i->size), __ATOMIC_RELEASE);
+        return err;
+    }
     if (shorter && within) { /* a later extension must read as zeroes */
         pfn_t pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
 
@@ -197,7 +211,7 @@ void memfs_set_backing(struct inode *i, const void *p, uint64_t n)
 
     f->backing = p;
     f->backing_bytes = n;
-    set_size(i, n);
+    (void)set_size(i, n, false);
 }
 
 long memfs_readlink(struct inode *i, char *buf, size_t n)

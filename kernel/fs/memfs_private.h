@@ -75,7 +75,7 @@ struct inode *memfs_file_new(struct fs *fs, const struct fs_new *what);
 /* Its last reference was dropped. */
 void memfs_file_end(struct inode *i);
 /* Operations of inodes (inode.h). */
-int memfs_resize(struct inode *i, uint64_t size);
+int memfs_resize(struct inode *i, uint64_t size, bool killable);
 int memfs_discard(struct inode *i, uint64_t first, uint64_t n);
 long memfs_readlink(struct inode *i, char *buf, size_t n);
 

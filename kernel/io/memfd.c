@@ -32,13 +32,15 @@ int memfd_create(const struct io_cred *cred, bool sealable, struct file **out)
 long memfd_seal(struct file *f, uint32_t seals)
 {
     struct inode *i = f->inode;
-    long err = 0;
+    long err;
 
     if (!i || !i->memfd || (seals & ~SEALS_KNOWN))
         return -EINVAL;
     if ((f->flags & O_ACCMODE) == O_RDONLY)
         return -EPERM;
-    mutex_lock(&i->lock);
+    err = mutex_lock_killable(&i->lock);
+    if (err)
+        return err;
     if (i->seals & SEAL_SEAL)
         err = -EPERM;
     else if ((seals & ~i->seals & SEAL_WRITE) && object_is_mapped(i->object))
@@ -55,7 +57,9 @@ long memfd_seals(struct file *f)
 
     if (!f->inode || !f->inode->memfd)
         return -EINVAL;
-    mutex_lock_shared(&f->inode->lock);
+    seals = mutex_lock_shared_killable(&f->inode->lock);
+    if (seals)
+        return seals;
     seals = f->inode->seals;
     mutex_unlock_shared(&f->inode->lock);
     return seals;

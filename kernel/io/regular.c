@@ -12,12 +12,10 @@ static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
 {
     struct inode *i = f->inode;
     bool shared = __atomic_load_n(&f->refs, __ATOMIC_RELAXED) == 1;
-    long r;
+    long r = shared ? mutex_lock_shared_killable(&i->lock) : mutex_lock_killable(&i->lock);
 
-    if (shared)
-        mutex_lock_shared(&i->lock);
-    else
-        mutex_lock(&i->lock);
+    if (r)
+        return r;
     r = inode_read_user_locked(i, (uint64_t)f->pos, ubuf, n);
     if (r > 0) {
         f->pos += r;
@@ -34,9 +32,10 @@ static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
 static long regular_write(struct file *f, vaddr_t ubuf, size_t n)
 {
     struct inode *i = f->inode;
-    long r;
+    long r = mutex_lock_killable(&i->lock);
 
-    mutex_lock(&i->lock);
+    if (r)
+        return r;
     if (f->flags & O_APPEND)
         f->pos = (int64_t)i->size;
     r = inode_write_user_locked(i, (uint64_t)f->pos, ubuf, n);
@@ -49,9 +48,10 @@ static long regular_write(struct file *f, vaddr_t ubuf, size_t n)
 static long regular_write_kernel(struct file *f, const void *buf, size_t n)
 {
     struct inode *i = f->inode;
-    long r;
+    long r = mutex_lock_killable(&i->lock);
 
-    mutex_lock(&i->lock);
+    if (r)
+        return r;
     r = inode_write_locked(i, f->flags & O_APPEND ? INODE_APPEND : (uint64_t)f->pos, buf, n);
     if (r > 0)
         f->pos = f->flags & O_APPEND ? (int64_t)i->size : f->pos + r;
@@ -70,9 +70,10 @@ static int64_t seek_storage(const struct inode *i, int64_t off, int whence)
 static int64_t regular_lseek(struct file *f, int64_t off, int whence)
 {
     struct inode *i = f->inode;
-    int64_t base, to;
+    int64_t base, to = mutex_lock_killable(&i->lock);
 
-    mutex_lock(&i->lock);
+    if (to)
+        return to;
     base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? f->pos : (int64_t)i->size;
     if (unlikely(whence == SEEK_DATA || whence == SEEK_HOLE))
         to = seek_storage(i, off, whence);

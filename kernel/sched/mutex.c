@@ -108,11 +108,12 @@ static void wants(struct thread *t, struct mutex *m, const char *name)
     __atomic_store_n(&t->wants_name, name, __ATOMIC_RELAXED);
 }
 
-static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t place)
+static int __attribute__((noinline)) lock_slowly(struct mutex *m, unsigned flags, uint64_t place)
 {
     struct thread *t = thread_self();
     uint64_t wait_ns = 0;
     bool waited;
+    int err = 0;
 
     lockcheck_mutex(m, true, place);
     waited = !mutex_word_try_lock(&m->state);
@@ -121,14 +122,17 @@ static void __attribute__((noinline)) lock_slowly(struct mutex *m, uint64_t plac
         uint64_t start = clock_ns();
 
         wants(t, m, m->name);
-        mutex_word_lock_slow(&m->state, &m->queue);
+        err = mutex_word_lock_slow(&m->state, &m->queue, flags);
         wants(t, NULL, NULL);
         wait_ns = wait_ended(t, start, measured);
     }
+    if (err)
+        return err;
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t, place);
     if (measuring())
         begin_measured(m, waited, wait_ns, place);
+    return 0;
 }
 
 void mutex_lock(struct mutex *m)
@@ -137,13 +141,27 @@ void mutex_lock(struct mutex *m)
     uint64_t open = 0;
 
     if (unlikely(!may_take(m, t) || !mutex_word_cas(&m->state, &open, MUTEX_WRITER))) {
-        lock_slowly(m, (uint64_t)__builtin_return_address(0));
+        (void)lock_slowly(m, WAIT_UNINTERRUPTIBLE, (uint64_t)__builtin_return_address(0));
         return;
     }
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t, (uint64_t)__builtin_return_address(0));
     if (measuring())
         begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
+}
+
+int mutex_lock_killable(struct mutex *m)
+{
+    struct thread *t = thread_self();
+    uint64_t open = 0;
+
+    if (unlikely(!may_take(m, t) || !mutex_word_cas(&m->state, &open, MUTEX_WRITER)))
+        return lock_slowly(m, WAIT_KILLABLE, (uint64_t)__builtin_return_address(0));
+    __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
+    note_held(m, t, (uint64_t)__builtin_return_address(0));
+    if (measuring())
+        begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
+    return 0;
 }
 
 bool mutex_try_lock(struct mutex *m)
@@ -161,11 +179,13 @@ bool mutex_try_lock(struct mutex *m)
     return true;
 }
 
-static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m, uint64_t place)
+static int __attribute__((noinline)) lock_shared_slowly(struct mutex *m, unsigned flags,
+                                                        uint64_t place)
 {
     struct thread *t = thread_self();
     uint64_t wait_ns = 0;
     bool waited;
+    int err = 0;
 
     lockcheck_mutex(m, true, place);
     waited = !mutex_word_try_lock_shared(&m->state);
@@ -174,13 +194,16 @@ static void __attribute__((noinline)) lock_shared_slowly(struct mutex *m, uint64
         uint64_t start = clock_ns();
 
         wants(t, m, m->name);
-        mutex_word_lock_shared_slow(&m->state, &m->queue);
+        err = mutex_word_lock_shared_slow(&m->state, &m->queue, flags);
         wants(t, NULL, NULL);
         wait_ns = wait_ended(t, start, measured);
     }
+    if (err)
+        return err;
     note_held(m, t, place);
     if (measuring())
         note_reader(m, waited, wait_ns, place);
+    return 0;
 }
 
 void mutex_lock_shared(struct mutex *m)
@@ -190,12 +213,26 @@ void mutex_lock_shared(struct mutex *m)
 
     if (unlikely(!may_take(m, t) || (old & (MUTEX_WRITER | MUTEX_WAITERS)) ||
                  !mutex_word_cas(&m->state, &old, old + MUTEX_READER))) {
-        lock_shared_slowly(m, (uint64_t)__builtin_return_address(0));
+        (void)lock_shared_slowly(m, WAIT_UNINTERRUPTIBLE, (uint64_t)__builtin_return_address(0));
         return;
     }
     note_held(m, t, (uint64_t)__builtin_return_address(0));
     if (measuring())
         note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
+}
+
+int mutex_lock_shared_killable(struct mutex *m)
+{
+    struct thread *t = thread_self();
+    uint64_t old = __atomic_load_n(&m->state, __ATOMIC_RELAXED);
+
+    if (unlikely(!may_take(m, t) || (old & (MUTEX_WRITER | MUTEX_WAITERS)) ||
+                 !mutex_word_cas(&m->state, &old, old + MUTEX_READER)))
+        return lock_shared_slowly(m, WAIT_KILLABLE, (uint64_t)__builtin_return_address(0));
+    note_held(m, t, (uint64_t)__builtin_return_address(0));
+    if (measuring())
+        note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
+    return 0;
 }
 
 /* Remove m from the record of what the current thread holds. */

@@ -33,6 +33,11 @@ bool mutex_try_lock(struct mutex *m); /* false: it is held; does not wait */
 void mutex_unlock(struct mutex *m);
 void mutex_lock_shared(struct mutex *m);
 void mutex_unlock_shared(struct mutex *m);
+/* The same, except that a thread that is to end does not wait: 0, or -EINTR and the mutex is not
+   taken. For calls that can give up there, where a holder may need as long as a user likes. One
+   that finds the mutex free takes it in any case. */
+int mutex_lock_killable(struct mutex *m) __attribute__((warn_unused_result));
+int mutex_lock_shared_killable(struct mutex *m) __attribute__((warn_unused_result));
 bool mutex_held(const struct mutex *m); /* exclusively, by this thread */
 
 #endif

@@ -22,6 +22,11 @@
  * A new reader does not take a word with WAITERS set, or writers would starve; a reader that was
  * woken may. When a reader has got the lock from the queue it wakes the next waiter, so that
  * consecutive readers enter together; a writer among them returns to the head of the queue.
+ *
+ * A killable waiter may leave without the lock. It may have been woken at the same moment, and the
+ * release that woke it has cleared WAITERS: so it passes a wake-up on, after it has left the queue,
+ * to the next waiter, who looks at the word again. If it had not been woken, that waiter finds the
+ * word held, sets WAITERS again and returns to the head of the queue.
  */
 #ifndef KERNEL_SCHED_MUTEX_WORD_H
 #define KERNEL_SCHED_MUTEX_WORD_H
@@ -69,34 +74,47 @@ static inline bool mutex_word_announce(uint64_t *word, uint64_t closed)
     return false;
 }
 
-static inline void mutex_word_wait(uint64_t *word, struct wait_queue *q, uint64_t closed,
-                                   uint64_t closed_to_woken, uint64_t reader, uint64_t bits)
+/* flags: WAIT_UNINTERRUPTIBLE or WAIT_KILLABLE. 0, or -EINTR: the word is not taken. */
+static inline int mutex_word_wait(uint64_t *word, struct wait_queue *q, unsigned flags,
+                                  uint64_t closed, uint64_t closed_to_woken, uint64_t reader,
+                                  uint64_t bits)
 {
     struct waiter w;
 
     wait_enqueue(q, &w);
     while (!mutex_word_take(word, closed, reader, bits)) {
+        int err;
+
         if (!mutex_word_announce(word, closed))
             continue;
-        wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+        err = wait_block(&w, flags, WAIT_FOREVER);
         wait_finish(&w);
+        if (unlikely(err)) {
+            wake_one(q);
+            return err;
+        }
         wait_enqueue_first(q, &w);
         closed = closed_to_woken;
     }
     wait_finish(&w);
+    return 0;
 }
 
-/* The slow paths: wait for a word that could not be taken at once. */
-static inline void mutex_word_lock_slow(uint64_t *word, struct wait_queue *q)
+/* The slow paths: wait for a word that could not be taken at once. flags and result as above. */
+static inline int mutex_word_lock_slow(uint64_t *word, struct wait_queue *q, unsigned flags)
 {
-    mutex_word_wait(word, q, ~MUTEX_WAITERS, ~MUTEX_WAITERS, 0, MUTEX_WRITER | MUTEX_WAITERS);
+    return mutex_word_wait(word, q, flags, ~MUTEX_WAITERS, ~MUTEX_WAITERS, 0,
+                           MUTEX_WRITER | MUTEX_WAITERS);
 }
 
-static inline void mutex_word_lock_shared_slow(uint64_t *word, struct wait_queue *q)
+static inline int mutex_word_lock_shared_slow(uint64_t *word, struct wait_queue *q, unsigned flags)
 {
-    mutex_word_wait(word, q, MUTEX_WRITER | MUTEX_WAITERS, MUTEX_WRITER, MUTEX_READER,
-                    MUTEX_WAITERS);
-    wake_one(q);
+    int err = mutex_word_wait(word, q, flags, MUTEX_WRITER | MUTEX_WAITERS, MUTEX_WRITER,
+                              MUTEX_READER, MUTEX_WAITERS);
+
+    if (!err)
+        wake_one(q);
+    return err;
 }
 
 static inline void mutex_word_unlock(uint64_t *word, struct wait_queue *q)

@@ -198,7 +198,7 @@ void object_detach_entry(struct map_entry *e)
            !is_mapped(o, from, to);
     if (ours) {
         spin_unlock(o->lock, ipl);
-        object_free_range(o, from, to);
+        (void)object_free_range(o, from, to, false);
         ipl = spin_lock(o->lock);
     }
     object_unref_unlock(o, ipl);

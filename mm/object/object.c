@@ -30,7 +30,10 @@
  *     frees pages, step by step
  *
  * An object that shrinks must not grow again before the truncation is over, or pages with old
- * contents would come back: its owner (kernel/fs/inode.c) changes the size under a mutex.
+ * contents would come back: its owner (kernel/fs/inode.c) changes the size under a mutex. Only the
+ * truncation itself lets it grow again, to where it has come if its thread is to end: no page below
+ * that has been freed, as pages are freed from the end on, leaf by leaf, and those whose PTEs were
+ * cleared are mapped again by faults. Until then a fault finds the file truncated.
  *
  * Out of memory: when no index node can be allocated, the fault or call fails with -ENOMEM before
  * anything has changed. Walks and truncation allocate nothing.
@@ -40,6 +43,7 @@
  */
 #include "kernel/base/bitops.h"
 #include "kernel/base/panic.h"
+#include "kernel/sched/thread.h"
 #include "mm/object/object_private.h"
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_census.h"
@@ -181,7 +185,7 @@ static void free_pages(pfn_t *pages, unsigned n)
         page_free_bulk(pages, last);
 }
 
-void object_free_range(struct mm_object *o, uint64_t from, uint64_t to)
+uint64_t object_free_range(struct mm_object *o, uint64_t from, uint64_t to, bool killable)
 {
     pfn_t pages[FREE_BATCH];
     uint64_t base, below = to;
@@ -208,21 +212,42 @@ void object_free_range(struct mm_object *o, uint64_t from, uint64_t to)
             free_pages(pages, held);
             held = 0;
         }
-    } while (leaf);
+        /* Within a leaf the first pages go first: to stop there would leave a hole. */
+    } while (leaf && !(killable && below == base && thread_killed()));
+    free_pages(pages, held);
+    return leaf ? MAX(from, below) : from;
 }
 
-void object_truncate(struct mm_object *o, uint64_t npages)
+/* Set the length. Lock not held. Returns the old one. */
+static uint64_t set_length(struct mm_object *o, uint64_t npages)
 {
     ipl_t ipl = spin_lock(o->lock);
-    bool shorter = npages < o->npages;
+    uint64_t was = o->npages;
 
     KASSERT(npages <= OBJECT_MAX_PAGES, "a page's number in its object fits its entry");
     o->npages = npages;
     spin_unlock(o->lock, ipl);
-    if (!shorter)
-        return;
-    rmap_restrict(o, npages, OBJECT_MAX_PAGES, 0, false);
-    object_free_range(o, npages, OBJECT_MAX_PAGES);
+    return was;
+}
+
+static uint64_t truncate(struct mm_object *o, uint64_t npages, bool killable)
+{
+    uint64_t was = set_length(o, npages), left = was;
+
+    if (npages >= was)
+        return npages;
+    if (rmap_unmap(o, npages, killable))
+        left = object_free_range(o, npages, OBJECT_MAX_PAGES, killable);
+    if (unlikely(left > npages)) /* the pages below have kept their contents */
+        set_length(o, MIN(left, was));
+    return MIN(left, was);
+}
+
+void object_truncate(struct mm_object *o, uint64_t npages) { truncate(o, npages, false); }
+
+uint64_t object_truncate_killable(struct mm_object *o, uint64_t npages)
+{
+    return truncate(o, npages, true);
 }
 
 bool object_is_mapped(struct mm_object *o)
@@ -238,7 +263,7 @@ bool object_is_mapped(struct mm_object *o)
 
 void object_free_memory(struct mm_object *o)
 {
-    object_free_range(o, 0, OBJECT_MAX_PAGES);
+    (void)object_free_range(o, 0, OBJECT_MAX_PAGES, false);
     if (o->ops && o->ops->end)
         o->ops->end(o);
     KASSERT(o->nodes == 0, "an index without pages has no nodes");

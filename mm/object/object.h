@@ -40,6 +40,9 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
 /* Make the object npages long. Pages from there on are unmapped everywhere and freed; one that is
    being written back is freed by that answer. */
 void object_truncate(struct mm_object *o, uint64_t npages);
+/* The same, but a thread that is to end stops on the way. Returns the length reached: npages, or
+   more (then thread_killed() is true), with all pages below it as they were. */
+uint64_t object_truncate_killable(struct mm_object *o, uint64_t npages);
 
 /* Does any address space map the object? It may have changed by the return. */
 bool object_is_mapped(struct mm_object *o);

@@ -18,9 +18,11 @@ void object_unref_unlock(struct mm_object *o, ipl_t ipl);
  */
 void object_free_memory(struct mm_object *o);
 /* Remove the pages of [from, to), which no PTE maps and none can map any more, and free them; one
-   with a put or a walk outstanding is freed at its end. Takes the lock for one leaf of the index at
-   a time. IPL up to IPL_ASTDEL, no lock held; the caller has a reference. */
-void object_free_range(struct mm_object *o, uint64_t from, uint64_t to);
+   with a put or a walk outstanding is freed at its end. Begins at the end of the range. Takes the
+   lock for one leaf of the index at a time; killable: a thread that is to end stops between two
+   leaves. Returns the page from which on all are freed, `from` at the end. IPL up to IPL_ASTDEL, no
+   lock held; the caller has a reference. */
+uint64_t object_free_range(struct mm_object *o, uint64_t from, uint64_t to, bool killable);
 /* Remove the page at a present slot, which no PTE maps, from the object, unless a put or a walk is
    outstanding, whose end then removes it. Returns the page, for the caller to drop its reference,
    or PFN_NONE. Lock held. */
@@ -40,5 +42,8 @@ struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, 
    a page. False: stopped. IPL up to IPL_ASTDEL; the caller has a reference or a request. */
 bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned access,
                    bool spare_locked);
+/* Clear all PTEs that map a page from `from` on, which a fault must find truncated. killable: a
+   thread that is to end stops between two steps. False: it has stopped. IPL 0, no lock held. */
+bool rmap_unmap(struct mm_object *o, uint64_t from, bool killable);
 
 #endif

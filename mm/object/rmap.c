@@ -34,6 +34,7 @@
  * Nothing is allocated, so nothing can fail. A walk takes time in proportion to the entries that
  * map one of the pages and to the PTEs that they have for them.
  */
+#include "kernel/sched/thread.h"
 #include "mm/object/object_private.h"
 #include "mm/pt/pt.h"
 
@@ -170,18 +171,34 @@ static bool step_locked(struct rmap_walk *w)
     return !w->stopped;
 }
 
+/* False: something stopped the walk before its end. */
+static bool walk(struct rmap_walk *w, bool killable)
+{
+    bool more = true;
+
+    while (more) {
+        ipl_t ipl = spin_lock(w->o->lock);
+
+        more = step_locked(w);
+        spin_unlock(w->o->lock, ipl);
+        if (more && killable && thread_killed())
+            return false;
+    }
+    return !w->stopped;
+}
+
 bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned access,
                    bool spare_locked)
 {
     struct rmap_walk w = {
         .o = o, .from = from, .to = to, .access = access, .spare_locked = spare_locked};
-    bool more = true;
 
-    while (more) {
-        ipl_t ipl = spin_lock(o->lock);
+    return walk(&w, false);
+}
 
-        more = step_locked(&w);
-        spin_unlock(o->lock, ipl);
-    }
-    return !w.stopped;
+bool rmap_unmap(struct mm_object *o, uint64_t from, bool killable)
+{
+    struct rmap_walk w = {.o = o, .from = from, .to = OBJECT_MAX_PAGES};
+
+    return walk(&w, killable);
 }

@@ -46,6 +46,10 @@ void object_unref(struct mm_object *o)
 void *object_pager_data(struct mm_object *o) { return o->data; }
 const struct pager_ops *object_pager(const struct mm_object *o) { return o->ops; }
 void object_truncate(struct mm_object *o, uint64_t npages) { o->npages = npages; }
+uint64_t object_truncate_killable(struct mm_object *o, uint64_t npages)
+{
+    return o->npages = npages;
+}
 
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
 {

@@ -361,6 +361,21 @@ void mutex_lock_shared(struct mutex *m)
     mutex_push(m);
 }
 
+int mutex_lock_killable(struct mutex *m)
+{
+    if (!__atomic_load_n(&host_killed[host_cpu_id], __ATOMIC_ACQUIRE))
+        mutex_lock(m);
+    else if (!mutex_try_lock(m))
+        return -EINTR;
+    return 0;
+}
+
+int mutex_lock_shared_killable(struct mutex *m)
+{
+    mutex_lock_shared(m);
+    return 0;
+}
+
 void mutex_unlock_shared(struct mutex *m)
 {
     mutex_pop(m);

@@ -141,7 +141,7 @@ static void test_ranges(void)
         for (unsigned n = 0; n < 6; n++) {
             uint64_t from = rnd(UINT64_C(1) << bits), to = from + rnd(UINT64_C(1) << bits);
 
-            object_free_range(o, from, to);
+            (void)object_free_range(o, from, to, false);
             for (unsigned i = 0; i < OFFSETS; i++) {
                 bool gone = there[i] && at[i] >= from && at[i] < to;
                 slot_t *s = index_find(o, at[i]);
@@ -159,7 +159,7 @@ static void test_ranges(void)
                 vm_die("%lu pages, counted %lu", (unsigned long)resident,
                        (unsigned long)o->resident);
         }
-        object_free_range(o, 0, OBJECT_MAX_PAGES);
+        (void)object_free_range(o, 0, OBJECT_MAX_PAGES, false);
         if (o->nodes || o->root || o->resident)
             vm_die("an empty index has %u nodes", o->nodes);
         object_unref(o);

@@ -59,15 +59,23 @@
 #define NAMES     300
 #define ARGS_MAX  100000
 #define STEPS     8
+#define MAPPINGS  20000
+#define VAST      (1ul << 33)
+#define HELD_MAPS \
+    300 /* times that the holder maps this, so that each step of its call takes long */
 
 static uint64_t state = 88172645463325252ul;
 static struct shared { /* between the victim and its killer */
     uint64_t began_ns; /* when the victim begins the call */
     uint32_t ready;
-    uint32_t steps; /* counted by victims in user mode */
+    uint32_t steps;   /* counted by victims in user mode */
+    uint32_t waiting; /* victims that are about to wait for the holder of a mutex */
+    uint32_t calls;   /* of the holder: begun, and ended */
 } *shared;
 static char *big; /* BIG bytes that have no pages in the killer */
 static int file = -1, dir = -1;
+static int often = -1; /* a file that another process has mapped MAPPINGS times */
+static int held = -1;  /* a file whose mutex another process holds for long */
 
 static uint64_t draw(uint64_t below)
 {
@@ -294,6 +302,16 @@ static void select_many(void)
     select(200, NULL, NULL, &set, &t);
 }
 static void sleep_long(void) { sleep(100); }
+static void allocate_file(void)
+{
+    fallocate(file, 0, 0, BIG);
+    ftruncate(file, 0);
+}
+static void truncate_mapped(void) /* every mapping is looked at for pages to unmap */
+{
+    ftruncate(often, BIG);
+    ftruncate(often, 0);
+}
 static void wait_signal(void)
 {
     sigset_t none;
@@ -378,6 +396,8 @@ static const struct call {
     {"write to a file", write_file, 0, false},
     {"read of a file", read_file, 0, false},
     {"ftruncate", truncate_file, 0, false},
+    {"ftruncate of a file with many mappings", truncate_mapped, 0, false},
+    {"fallocate", allocate_file, 0, false},
     {"readv and writev", vectors, 0, false},
     {"a pipe", through_pipe, 0, true},
     {"mmap and munmap, populated", populate, 0, false},
@@ -464,6 +484,101 @@ static struct outcome kill_once(const struct call *c, bool by_alarm)
     return o;
 }
 
+/* ---- waits for a mutex that somebody else holds ---- */
+
+static void
+hold(void) /* there are no pages to clear, but it takes a thousand million instructions */
+{
+    if (ftruncate(held, VAST))
+        _exit(1);
+    for (unsigned i = 0; i < HELD_MAPS; i++)
+        if (mmap(NULL, VAST, RW, MAP_SHARED | MAP_NORESERVE, held, 0) == MAP_FAILED)
+            _exit(1);
+    for (;;) {
+        __atomic_fetch_add(&shared->calls, 1, __ATOMIC_RELEASE);
+        fallocate(held, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VAST);
+        __atomic_fetch_add(&shared->calls, 1, __ATOMIC_RELEASE);
+    }
+}
+static void wait_read(void) { pread(held, big, PAGE, 0); }
+static void wait_write(void) { pwrite(held, big, PAGE, 0); }
+static void wait_position(void) { lseek(held, 0, SEEK_END); }
+static void wait_truncate(void) { ftruncate(held, PAGE); }
+static void wait_allocate(void) { fallocate(held, 0, 0, PAGE); }
+
+static pid_t start(void (*fn)(void))
+{
+    pid_t pid = must_fork();
+
+    if (pid)
+        return pid;
+    __atomic_fetch_add(&shared->waiting, 1, __ATOMIC_RELEASE);
+    for (;;)
+        fn();
+}
+
+static void await_count(const uint32_t *count, uint32_t want)
+{
+    for (unsigned tries = 0; __atomic_load_n(count, __ATOMIC_ACQUIRE) < want; tries++) {
+        if (tries == 20000)
+            bail_out("a process is not ready");
+        usleep(1000);
+    }
+    usleep(20000);
+}
+
+static bool end(pid_t pid)
+{
+    int status = 0;
+
+    return kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status);
+}
+
+/* All are killed while the holder stays in one and the same call. */
+static void killed_in_waits(void)
+{
+    static void (*const waits[])(void) = {wait_read, wait_write, wait_position, wait_truncate,
+                                          wait_allocate};
+    enum { WAITS = sizeof(waits) / sizeof(waits[0]) };
+    uint32_t calls;
+    bool ended = true;
+    pid_t holder, victims[WAITS];
+
+    held = open("/tmp/held", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    holder = must_fork();
+    if (holder == 0)
+        hold();
+    await_count(&shared->calls, 1);
+    for (unsigned i = 0; i < WAITS; i++)
+        victims[i] = start(waits[i]);
+    await_count(&shared->waiting, WAITS);
+    calls = __atomic_load_n(&shared->calls, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < WAITS; i++)
+        ended &= end(victims[i]);
+    ok(ended && calls % 2 == 1 && __atomic_load_n(&shared->calls, __ATOMIC_RELAXED) == calls,
+       "who waits for the mutex of a file is killed while its holder keeps it");
+    ok(end(holder), "and so is the holder");
+    close(held);
+    unlink("/tmp/held");
+}
+
+static pid_t map_often(void)
+{
+    pid_t pid;
+
+    often = open("/tmp/often", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    shared->waiting = 0;
+    pid = must_fork();
+    if (pid)
+        return pid;
+    for (unsigned i = 0; i < MAPPINGS; i++)
+        if (mmap(NULL, BIG, RW, MAP_SHARED, often, 0) == MAP_FAILED)
+            _exit(1);
+    __atomic_store_n(&shared->waiting, 1, __ATOMIC_RELEASE);
+    for (;;)
+        pause();
+}
+
 static unsigned cpus(void)
 {
     struct mega_cpu c;
@@ -518,6 +633,7 @@ static void tidy(void)
         unlink(name);
     }
     rmdir("/tmp/names");
+    unlink("/tmp/often");
     unlink("/tmp/killed");
 }
 
@@ -537,10 +653,14 @@ int main(int argc, char **argv)
 {
     unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 3;
     bool counts = exact();
+    pid_t mapper;
 
     if (argc > 2)
         state ^= strtoul(argv[2], NULL, 0) * 0x9E3779B97F4A7C15ul;
     prepare();
+    killed_in_waits();
+    mapper = map_often();
+    await_count(&shared->waiting, 1);
     for (unsigned k = 0; k < CALLS; k++) {
         uint64_t bound = AFTER + PER_PAGE * (BIG / PAGE + 1000), most = 0;
         uint32_t steps = 0;
@@ -561,6 +681,7 @@ int main(int argc, char **argv)
             ok(most <= bound, "%s: it ends within %lu of %lu instructions", calls[k].name,
                (unsigned long)most, (unsigned long)bound);
     }
+    ok(end(mapper), "the process with many mappings is killed");
     tidy();
     if (!in_company())
         leave();

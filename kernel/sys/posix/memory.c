@@ -152,9 +152,10 @@ static long map_memfd(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n
 {
     struct inode *i = f->inode;
     bool sealed;
-    long err;
+    long err = mutex_lock_shared_killable(&i->lock);
 
-    mutex_lock_shared(&i->lock);
+    if (err)
+        return err;
     sealed = (mapf & MAPF_SHARED) && (i->seals & (SEAL_WRITE | SEAL_FUTURE_WRITE));
     if (sealed)
         mapf |= MAPF_READONLY;

@@ -153,9 +153,9 @@ static int proc_rename(struct inode *from, const struct fs_name *old, struct ino
     return -EPERM;
 }
 
-static int proc_resize(struct inode *i, uint64_t size)
+static int proc_resize(struct inode *i, uint64_t size, bool killable)
 {
-    (void)i, (void)size;
+    (void)i, (void)size, (void)killable;
     return -EACCES;
 }
 

@@ -112,9 +112,10 @@ static long read_locked(struct file *f, int64_t *pos, vaddr_t ubuf, size_t n)
 
 static long proc_read(struct file *f, vaddr_t ubuf, size_t n)
 {
-    long done;
+    long done = mutex_lock_killable(&f->inode->lock);
 
-    mutex_lock(&f->inode->lock);
+    if (done)
+        return done;
     done = read_locked(f, &f->pos, ubuf, n);
     mutex_unlock(&f->inode->lock);
     return done;
@@ -123,9 +124,10 @@ static long proc_read(struct file *f, vaddr_t ubuf, size_t n)
 static long proc_read_at(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset)
 {
     int64_t pos = (int64_t)offset;
-    long done;
+    long done = mutex_lock_killable(&f->inode->lock);
 
-    mutex_lock(&f->inode->lock);
+    if (done)
+        return done;
     done = read_locked(f, &pos, ubuf, n);
     mutex_unlock(&f->inode->lock);
     return done;

@@ -28,6 +28,8 @@ bool mutex_try_lock(struct mutex *m);
 void mutex_unlock(struct mutex *m);
 void mutex_lock_shared(struct mutex *m);
 void mutex_unlock_shared(struct mutex *m);
+int mutex_lock_killable(struct mutex *m);
+int mutex_lock_shared_killable(struct mutex *m);
 bool mutex_held(const struct mutex *m);
 
 #endif
