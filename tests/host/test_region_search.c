@@ -36,7 +36,7 @@ static uint64_t owner[PAGES]; /* id of the created region, or 0 */
 static bool mapped[PAGES];
 static unsigned inexact; /* places that fit but are not the lowest or highest */
 
-static vaddr_t va_of(unsigned page) { return BASE + page * PAGE_SIZE; }
+static vaddr_t va_at(unsigned page) { return BASE + page * PAGE_SIZE; }
 static unsigned page_at(vaddr_t va) { return (unsigned)((va - BASE) / PAGE_SIZE); }
 static bool is_free(unsigned page) { return !owner[page] && !mapped[page]; }
 
@@ -52,7 +52,7 @@ static void try_region(void)
 {
     unsigned n = 1 + (unsigned)rnd(6), at = (unsigned)rnd(PAGES - n);
     struct region_view v;
-    cond_t status = region_create(space, n * PAGE_SIZE, 0, VA$M_P0_SPACE, va_of(at), false, &v);
+    cond_t status = region_create(space, n * PAGE_SIZE, 0, VA$M_P0_SPACE, va_at(at), false, &v);
 
     if ((status == SS$_NORMAL) != all_free(at, n))
         vm_die("region of %u pages at %u: status %u", n, at, status);
@@ -86,20 +86,20 @@ static void try_map(void)
 
     for (unsigned i = at; i < at + n; i++)
         whole &= owner[i] == id && !mapped[i];
-    status = region_create_va(space, id ? id : VA$C_P0, va_of(at), n * PAGE_SIZE, VA$M_NO_OVERMAP);
+    status = region_create_va(space, id ? id : VA$C_P0, va_at(at), n * PAGE_SIZE, VA$M_NO_OVERMAP);
     if ((status == SS$_NORMAL) != whole)
         vm_die("%u pages at %u: status %u", n, at, status);
     for (unsigned i = at; whole && i < at + n; i++)
         mapped[i] = true;
     if (whole && rnd(2)) /* so that not all of them become one entry */
-        aspace_protect(space, va_of(at), n * PAGE_SIZE, prots[rnd(3)]);
+        aspace_protect(space, va_at(at), n * PAGE_SIZE, prots[rnd(3)]);
 }
 
 static void unmap(void)
 {
     unsigned n = 1 + (unsigned)rnd(8), at = (unsigned)rnd(PAGES - n);
 
-    if (aspace_unmap(space, va_of(at), n * PAGE_SIZE))
+    if (aspace_unmap(space, va_at(at), n * PAGE_SIZE))
         vm_die("munmap fails");
     for (unsigned i = at; i < at + n; i++)
         mapped[i] = false;
@@ -108,13 +108,13 @@ static void unmap(void)
 /* Without an alignment the place must be the lowest or highest; with one, any that fits. */
 static void check_place(unsigned n, unsigned align, unsigned low, unsigned high, bool down)
 {
-    vaddr_t va = aspace_find_locked(space, n * PAGE_SIZE, align * PAGE_SIZE, va_of(low),
-                                    va_of(high), down);
+    vaddr_t va = aspace_find_locked(space, n * PAGE_SIZE, align * PAGE_SIZE, va_at(low),
+                                    va_at(high), down);
     vaddr_t want = 0;
 
     for (unsigned at = 0; at < PAGES; at += align)
         if (at >= low && at + n <= high && all_free(at, n) && (down || !want))
-            want = va_of(at);
+            want = va_at(at);
     if (va == want)
         return;
     if (!va || !want || align == 1 || page_at(va) % align || page_at(va) < low ||
@@ -136,7 +136,7 @@ static void check_places(void)
 static void check_regions(void)
 {
     unsigned at = (unsigned)rnd(PAGES), n = 1 + (unsigned)rnd(PAGES - at), next;
-    struct region *r = region_at_locked(space, va_of(at) + rnd(PAGE_SIZE));
+    struct region *r = region_at_locked(space, va_at(at) + rnd(PAGE_SIZE));
     struct region_view v;
     bool overlaps = false;
     vaddr_t first_free;
@@ -145,13 +145,13 @@ static void check_regions(void)
         vm_die("page %u is in region %lu", at, (unsigned long)owner[at]);
     for (unsigned i = at; i < at + n; i++)
         overlaps |= owner[i] != 0;
-    if (region_overlaps_locked(space, va_of(at), n * PAGE_SIZE) != overlaps)
+    if (region_overlaps_locked(space, va_at(at), n * PAGE_SIZE) != overlaps)
         vm_die("overlap of %u pages at %u", n, at);
-    if (region_border_locked(space, va_of(at)) != (at ? owner[at] != owner[at - 1] : owner[0] != 0))
+    if (region_border_locked(space, va_at(at)) != (at ? owner[at] != owner[at - 1] : owner[0] != 0))
         vm_die("border at %u", at);
     for (next = at; next < PAGES && !owner[next];)
         next++;
-    if ((region_query(space, VA$_NEXT_REGSUM_BY_VA, 0, va_of(at), &v, &first_free) == SS$_NORMAL) !=
+    if ((region_query(space, VA$_NEXT_REGSUM_BY_VA, 0, va_at(at), &v, &first_free) == SS$_NORMAL) !=
             (next < PAGES) ||
         (next < PAGES && v.id != owner[next]))
         vm_die("the region from page %u on", at);
@@ -165,7 +165,7 @@ static void check_ends(void)
 
     for (unsigned i = 0; i < PAGES; i++)
         if (mapped[i] && !owner[i])
-            want = va_of(i + 1);
+            want = va_at(i + 1);
     while (want >= BASE && page_at(want) < PAGES && owner[page_at(want)])
         want += PAGE_SIZE;
     if (region_query(space, VA$_REGSUM_BY_ID, VA$C_P0, 0, &v, &first_free) != SS$_NORMAL ||
@@ -179,7 +179,7 @@ static void check_ends(void)
     want = v.start;
     for (unsigned i = page_at(v.start); i < page_at(v.end); i++)
         if (mapped[i])
-            want = va_of(i + 1);
+            want = va_at(i + 1);
     if (first_free != want)
         vm_die("region %lu ends at 0x%lx", (unsigned long)id, (unsigned long)first_free);
 }
