@@ -96,11 +96,12 @@ cond_t vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uin
     n -= first;
     if (n == 0 || n > SECTION_NAME_MAX)
         return SS$_IVGSDNAM;
-    for (uint32_t i = 0; i < n; i++)
-        if (raw[first + i] == ':' || raw[first + i] == '\0')
+    for (const char *from = raw + first, *end = from + n; from < end; from++) {
+        if (*from == ':' || *from == '\0')
             return SS$_IVGSDNAM;
-    memcpy(name, raw + first, n);
-    name[n] = '\0';
+        *name++ = *from;
+    }
+    *name = '\0';
     *length = n;
     return SS$_NORMAL;
 }
