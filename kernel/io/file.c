@@ -97,32 +97,46 @@ static int may_open(struct inode *i, const struct io_cred *cred, uint32_t flags,
     return created ? 0 : inode_access(i, cred, wanted(flags));
 }
 
+/* Is i, which was found where cred would create a file, one of another user? Then the directory
+ * decides whether it may be opened. */
+static bool is_suspect(const struct inode *i, const struct io_cred *cred)
+{
+    uint32_t type = i->mode & S_IFMT;
+
+    return cred->uid != __atomic_load_n(&i->uid, __ATOMIC_RELAXED) &&
+           (type == S_IFREG || type == S_IFIFO);
+}
+
 /* Look the inode up, and create or truncate it as the flags say. */
 static int open_inode(const struct io_cred *cred, struct inode *dir, const char *path,
                       uint32_t flags, uint32_t mode, struct inode **out)
 {
-    bool created = false;
+    bool excl = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL), found = true;
     int err;
 
     if (unlikely(flags & O_TMPFILE))
         return wanted(flags) & 2
                    ? tree_unnamed(cred, dir, path, mode & 07777, !(flags & O_EXCL), out)
                    : -EINVAL;
-    err = tree_lookup(cred, dir, path,
-                      !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL)), out);
-
-    if (!err && (flags & O_CREAT) && (flags & O_EXCL)) {
+    err = tree_lookup(cred, dir, path, !(flags & O_NOFOLLOW) && !excl, out);
+    if (!err && excl) {
         inode_unref(*out);
         return -EEXIST;
     }
-    if (err == -ENOENT && (flags & O_CREAT)) {
-        err = tree_create(cred, dir, path, S_IFREG | (mode & 07777), (flags & O_EXCL) != 0, out);
-        /* Not if another process created the file meanwhile, with permissions of its own choice. */
-        created = !err;
+    if (!err && (flags & O_CREAT) && is_suspect(*out, cred)) {
+        inode_unref(*out);
+        err = -ENOENT; /* to be looked up again with its directory */
+    }
+    if (err == -ENOENT && excl) {
+        found = false;
+        err = tree_create(cred, dir, path, S_IFREG | (mode & 07777), true, out);
+    } else if (err == -ENOENT && (flags & O_CREAT)) {
+        /* Another process may create the file meanwhile, with permissions of its own choice. */
+        err = tree_find_or_create(cred, dir, path, S_IFREG | (mode & 07777), &found, out);
     }
     if (err)
         return err;
-    err = may_open(*out, cred, flags, created);
+    err = may_open(*out, cred, flags, !found);
     if (!err && (flags & O_TRUNC) && (wanted(flags) & 2) && ((*out)->mode & S_IFMT) == S_IFREG)
         err = inode_truncate(*out, 0);
     if (err)

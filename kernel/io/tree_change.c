@@ -41,16 +41,38 @@ static int may_enter(const struct io_cred *cred, const struct walk *w, uint32_t 
     return w->slash && type != S_IFDIR ? slash : tree_may_change(cred, w);
 }
 
-/* Create an inode as `what` describes, under path. */
+/* May cred, who would create a file, open the one that is there? Not that of another user in a
+ * sticky directory in which everybody may create names, unless it belongs to the directory's owner:
+ * somebody may have put it there to read what the caller is about to write. As protected_regular
+ * and protected_fifos of Linux, both 1; this holds for root too. w->dir is locked. */
+static int may_open_made(const struct io_cred *cred, const struct walk *w)
+{
+    uint32_t mode = __atomic_load_n(&w->dir->mode, __ATOMIC_RELAXED);
+    uint32_t type = __atomic_load_n(&w->inode->mode, __ATOMIC_RELAXED) & S_IFMT;
+    uint32_t owner = __atomic_load_n(&w->inode->uid, __ATOMIC_RELAXED);
+
+    if ((mode & (S_ISVTX | 02)) != (S_ISVTX | 02) || (type != S_IFREG && type != S_IFIFO))
+        return 0;
+    if (owner == cred->uid || owner == __atomic_load_n(&w->dir->uid, __ATOMIC_RELAXED))
+        return 0;
+    return -EACCES;
+}
+
+/* Create an inode as `what` describes, under path. found: if not NULL, one that is there is as
+ * good, and *found tells. */
 static int make(const struct io_cred *cred, struct inode *dir, const char *path,
-                const struct fs_new *what, bool excl, int slash, struct inode **out)
+                const struct fs_new *what, bool *found, int slash, struct inode **out)
 {
     struct walk w;
-    int err = tree_walk(cred, dir, path, !excl, LAST_HOLD, &w);
+    int err = tree_walk(cred, dir, path, found != NULL, LAST_HOLD, &w);
 
-    if (!err && w.inode && !excl) {
-        *out = w.inode;
-        w.inode = NULL;
+    if (!err && w.inode && found) {
+        *found = true;
+        err = may_open_made(cred, &w);
+        if (!err) {
+            *out = w.inode;
+            w.inode = NULL;
+        }
     } else if (!err) {
         err = may_enter(cred, &w, what->mode & S_IFMT, slash);
         if (!err)
@@ -64,8 +86,18 @@ int tree_create(const struct io_cred *cred, struct inode *dir, const char *path,
                 bool excl, struct inode **out)
 {
     struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid};
+    bool found = false;
 
-    return make(cred, dir, path, &what, excl, -EISDIR, out);
+    return make(cred, dir, path, &what, excl ? NULL : &found, -EISDIR, out);
+}
+
+int tree_find_or_create(const struct io_cred *cred, struct inode *dir, const char *path,
+                        uint32_t mode, bool *found, struct inode **out)
+{
+    struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid};
+
+    *found = false;
+    return make(cred, dir, path, &what, found, -EISDIR, out);
 }
 
 int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
@@ -73,7 +105,7 @@ int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, u
 {
     struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid, .rdev = rdev};
 
-    return make(cred, dir, path, &what, true, -ENOENT, out);
+    return make(cred, dir, path, &what, NULL, -ENOENT, out);
 }
 
 int tree_device(const char *path, uint32_t mode, uint32_t rdev)
@@ -109,7 +141,7 @@ int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path
 
     if (!*target)
         return -ENOENT;
-    return strlen(target) < PATH_MAX ? make(cred, dir, path, &what, true, -ENOENT, NULL)
+    return strlen(target) < PATH_MAX ? make(cred, dir, path, &what, NULL, -ENOENT, NULL)
                                      : -ENAMETOOLONG;
 }
 

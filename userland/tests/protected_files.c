@@ -2,8 +2,9 @@
 // RUN: --smp 1
 /*
  * What one user can do with names and files of another: links to files, symbolic links in a sticky
- * directory, removing and renaming there, set-id bits, and what MEGA_INFO tells of others. Each is
- * tried by user 1000 (group 100) in a child, with files that root and user 2000 have made.
+ * directory, opening with O_CREAT, removing and renaming there, set-id bits, and what MEGA_INFO
+ * tells of others. Each is tried by user 1000 (group 100) in a child, with files that root and user
+ * 2000 have made.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -83,6 +84,36 @@ static int make_symlink(void)
 static int follow_other(void) { return follow("/tmp/of1000"); }
 static int follow_middle(void) { return follow("/tmp/dir1000/bin/true"); }
 static int follow_of_root(void) { return follow("/tmp/of0"); }
+
+static int create(const char *path)
+{
+    int fd = open(path, O_CREAT | O_WRONLY | O_NONBLOCK, 0666);
+
+    if (fd < 0)
+        return errno;
+    close(fd);
+    return 0;
+}
+
+static int make_of1000(void)
+{
+    int r = create("/tmp/of1000");
+
+    if (!r && (chmod("/tmp/of1000", 0666) < 0 || mkfifo("/tmp/fifo1000", 0666) < 0 ||
+               chmod("/tmp/fifo1000", 0666) < 0))
+        r = errno;
+    return r;
+}
+static int create_other(void) { return create("/tmp/of1000"); }
+static int create_of_root(void) { return create("/tmp/shared"); }
+static int create_fifo(void) { return create("/tmp/fifo1000"); }
+static int open_other(void)
+{
+    int fd = open("/tmp/of1000", O_WRONLY);
+
+    close(fd);
+    return fd < 0 ? errno : 0;
+}
 
 static int remove_other(void) { return unlink("/tmp/shared") < 0 ? errno : 0; }
 static int rename_other(void) { return rename("/tmp/shared", "/tmp/mine") < 0 ? errno : 0; }
@@ -199,6 +230,25 @@ static void symbolic_links(void)
     unlink("/tmp/of0");
 }
 
+static void created_files(void)
+{
+    is(as_user(1000, make_of1000), 0, "user 1000 creates a file that all may write, and a FIFO");
+    is(as_user(1000, create_other), 0, "and opens the file again with O_CREAT");
+    is(as_user(1000, create_fifo), ENXIO, "and the FIFO, which nobody reads");
+    is(as_user(2000, create_other), EACCES, "in /tmp another user does not with O_CREAT");
+    is(as_user(0, create_other), EACCES, "nor does root");
+    is(as_user(2000, create_fifo), EACCES, "nor the FIFO");
+    is(as_user(2000, open_other), 0, "without O_CREAT it does");
+    is(as_user(2000, create_of_root), 0, "with O_CREAT if it is of the directory's owner");
+    chmod("/tmp", 0777);
+    is(as_user(2000, create_other), 0, "and in a directory that is not sticky");
+    chmod("/tmp", 01755);
+    is(as_user(2000, create_other), 0, "or in which others create nothing");
+    chmod("/tmp", 01777);
+    unlink("/tmp/of1000");
+    unlink("/tmp/fifo1000");
+}
+
 static void names(void)
 {
     is(as_user(1000, remove_other), EPERM, "in /tmp nobody removes another user's file");
@@ -237,6 +287,7 @@ int main(void)
 {
     links();
     symbolic_links();
+    created_files();
     names();
     set_id_bits();
     is(as_user(1000, sees_no_places), 0, "a user sees no physical places");

@@ -88,10 +88,12 @@ static const struct proc_entry kernel_names[] = {
 
 SHOW_NUMBER(nr_open, FD_MAX)
 SHOW_NUMBER(pipe_max_size, PIPE_BYTES)
+SHOW_NUMBER(always, 1)
 
 static const struct proc_entry fs_names[] = {
-    PROC_TEXT("nr_open", show_nr_open),
-    PROC_TEXT("pipe-max-size", show_pipe_max_size),
+    PROC_TEXT("nr_open", show_nr_open),          PROC_TEXT("pipe-max-size", show_pipe_max_size),
+    PROC_TEXT("protected_fifos", show_always),   PROC_TEXT("protected_hardlinks", show_always),
+    PROC_TEXT("protected_regular", show_always), PROC_TEXT("protected_symlinks", show_always),
 };
 
 /* Private memory is obtained page by page as it is touched: mapping it is never refused for lack of
