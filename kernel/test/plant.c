@@ -57,7 +57,8 @@ static void unplant(void)
 
 /* ---- places for errors ---- */
 
-/* A valid level-3 PTE of private memory, followed by an empty one of the same map entry. */
+/* A valid level-3 PTE of private memory, followed by an empty one of the same map entry and
+   group. */
 static pte_t *private_pte(struct aspace *as)
 {
     struct map_entry *e;
@@ -70,7 +71,7 @@ static pte_t *private_pte(struct aspace *as)
         for (; (va = pt_skip_holes(&as->pt, va, e->end)) + PAGE_SIZE < e->end; va += PAGE_SIZE) {
             pte_t *p = pt_lookup(&as->pt, va, 3);
 
-            if (pte_l3_index(va) < PTES_PER_PAGE - 1 && pte_valid(p[0]) && p[1] == 0)
+            if (pte_l3_index(va) % PT_GROUP < PT_GROUP - 1 && pte_valid(p[0]) && p[1] == 0)
                 return p;
         }
     }
@@ -275,11 +276,21 @@ static bool wrong_offset(struct aspace *as)
     return false;
 }
 
+/* A table in which no group of PTEs is said to hold any. */
+static bool unmarked_groups(struct aspace *as)
+{
+    pte_t *p = private_pte(as);
+
+    if (p)
+        set_l(&pt_page_of(p)->groups, 0);
+    return p != NULL;
+}
+
 static bool (*const errors[])(struct aspace *as) = {
     lost_page,     doubled_page,  wrong_shares,      wrong_hint,       wrong_pte_count,
     wrong_owner,   wrong_state,   wrong_fluid_count, wrong_list_count, wrong_references,
     wrong_access,  wrong_offset,  demand_zero_pte,   pagefile_pte,     transition_pte,
-    wrong_sharing, wrong_mapping,
+    wrong_sharing, wrong_mapping, unmarked_groups,
 };
 
 static int plant(uint64_t n) { return errors[n](process_self()->aspace) ? 0 : -ENODEV; }

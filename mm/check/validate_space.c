@@ -221,6 +221,16 @@ void validate_table(struct validate *v, pfn_t pfn, const pte_t *upper, uint64_t 
                        page_of(pfn)->aux);
 }
 
+/* Does the table at va, with nonzero PTEs in these groups, say so in its PFN database entry? */
+static void groups_marked(struct space_walk *w, pfn_t pfn, vaddr_t va, uint32_t groups)
+{
+    uint32_t marked = __atomic_load_n(&page_of(pfn)->groups, __ATOMIC_RELAXED);
+
+    if (groups & ~marked)
+        validate_error(w->v, "space %lx: page table for %lx has PTEs in groups %x, marked are %x",
+                       w->as->pt.root.n, va, groups, marked);
+}
+
 /* Does the PTE map a page of RAM, so that the table can be read? Reports an error if not. */
 static bool table_readable(struct space_walk *w, pte_t pte, vaddr_t va, unsigned level)
 {
@@ -235,14 +245,17 @@ static void level3_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
 {
     const pte_t *table = pt_table(*upper);
     uint64_t ptes = 0;
+    uint32_t groups = 0;
 
     for (unsigned i = 0; i < PTES_PER_PAGE; i++)
         if (table[i]) {
             ptes++;
+            groups |= 1u << (i / PT_GROUP);
             level3_pte(w, &table[i], va + i * PTE_L3_SPAN);
         }
     hints(w, table, va, 3);
     w->tables++;
+    groups_marked(w, pte_pfn(*upper), va, groups);
     validate_table(w->v, pte_pfn(*upper), upper, ptes);
 }
 
@@ -250,6 +263,7 @@ static void level2_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
 {
     const pte_t *table = pt_table(*upper);
     uint64_t ptes = 0;
+    uint32_t groups = 0;
 
     for (unsigned i = 0; i < PTES_PER_PAGE; i++) {
         vaddr_t at = va + i * PTE_L2_SPAN;
@@ -257,6 +271,7 @@ static void level2_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
         if (table[i] == 0)
             continue;
         ptes++;
+        groups |= 1u << (i / PT_GROUP);
         if (!table_readable(w, table[i], at, 2))
             continue;
         if (table[i] & PTE_SW_SHPT)
@@ -266,6 +281,7 @@ static void level2_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
     }
     hints(w, table, va, 2);
     w->tables++;
+    groups_marked(w, pte_pfn(*upper), va, groups);
     validate_table(w->v, pte_pfn(*upper), upper, ptes);
 }
 

@@ -274,21 +274,23 @@ void page_free_zeroed(pfn_t pfn)
     free_to(&page_caches[cpu_id()][rad_of_pfn(pfn.n)].zeroed, PAGE_ZEROED, pfn);
 }
 
-/* Free a chain of count pages of one domain to this CPU's cache. */
-static void chain_free(uint64_t first, uint64_t last, unsigned count)
+/* Free a chain of count pages of one domain, zeroed or not as `state` says, to this CPU's cache. */
+static void chain_free(uint64_t first, uint64_t last, unsigned count, enum page_state state)
 {
     unsigned rad = rad_of_pfn(first);
-    uint64_t *head = &page_caches[cpu_id()][rad].dirty;
+    struct page_cache *c = &page_caches[cpu_id()][rad];
+    uint64_t *head = state == PAGE_ZEROED ? &c->zeroed : &c->dirty;
     unsigned total;
 
     while (unlikely((total = stack_push(head, first, last, count)) == 0))
-        page_cache_drain(&rads[rad], head, PAGE_FREE);
+        page_cache_drain(&rads[rad], head, state);
     fluid_give(count);
     if (unlikely(total > CACHE_HIGH))
-        page_cache_drain(&rads[rad], head, PAGE_FREE);
+        page_cache_drain(&rads[rad], head, state);
 }
 
-void page_free_bulk(const pfn_t *pfns, size_t n)
+/* Free n pages of any domains, to be found on lists of `state`. */
+static inline void free_bulk(const pfn_t *pfns, size_t n, enum page_state state)
 {
     uint64_t first = 0, last = 0, charged = 0; /* charged: pages in turn with the same charge */
     uint64_t low = 0, end = 0;                 /* the PFNs of the domain of the chain's pages */
@@ -310,7 +312,7 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
         charged++;
         if (unlikely(pfns[i].n < low || pfns[i].n >= end)) {
             if (count > 0)
-                chain_free(first, last, count);
+                chain_free(first, last, count, state);
             count = 0;
             rad_limits(rad_of_pfn(pfns[i].n), &low, &end);
         }
@@ -321,14 +323,17 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
             link_set(pfns[i].n, (uint32_t)first);
         first = pfns[i].n;
         if (++count == PAGE_BATCH) {
-            chain_free(first, last, count);
+            chain_free(first, last, count, state);
             count = 0;
         }
     }
     if (count > 0)
-        chain_free(first, last, count);
+        chain_free(first, last, count, state);
     quota_count_give(quota_counter(charge), charged);
 }
+
+void page_free_bulk(const pfn_t *pfns, size_t n) { free_bulk(pfns, n, PAGE_FREE); }
+void page_free_zeroed_bulk(const pfn_t *pfns, size_t n) { free_bulk(pfns, n, PAGE_ZEROED); }
 
 void page_ref(pfn_t pfn)
 {

@@ -44,9 +44,14 @@ enum page_type {
  * in use can also be on a list. offset has 32 bits, which limits an object to 32 TiB
  * (OBJECT_MAX_PAGES). A page-table page has no offset; the field counts its nonzero PTEs instead.
  */
-struct page {        /* protected as each field says */
-    uint32_t flink;  /* PFN of the next page on the list that this page is on, 0 or stale on none;
-                        protected by the lock of the page's domain, or by the head of a CPU cache */
+struct page { /* protected as each field says */
+    union {
+        uint32_t flink;  /* PFN of the next page on the list that this page is on, 0 or stale on
+                            none; protected by the lock of the page's domain, or by the head of a
+                            CPU cache */
+        uint32_t groups; /* page table: bit k is set if any of the PTEs from 32 * k on is nonzero;
+                            atomic (mm/pt/pt.h) */
+    };
     uint16_t charge; /* active page: number of the counter that it was charged to (quota_number);
                         constant from its allocation to its end */
     union {
@@ -107,8 +112,9 @@ void page_free(pfn_t pfn);
 /* As page_free(), for a page whose every byte is zero (a page table without entries): it is
    allocated with PA_ZERO again without being zeroed first. */
 void page_free_zeroed(pfn_t pfn);
-/* As page_free(), for n pages of any domains. */
+/* As page_free() and page_free_zeroed(), for n pages of any domains. */
 void page_free_bulk(const pfn_t *pfns, size_t n);
+void page_free_zeroed_bulk(const pfn_t *pfns, size_t n);
 /* Allocate npages contiguous pages of one domain, aligned to align pages (a power of two), from the
    never-used ranges; flags and rad as for page_alloc(). Pages that went through a free list are not
    merged into stretches again. -ENOMEM: there is no such stretch, or the minimum would be crossed.

@@ -28,6 +28,7 @@
 
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/tb.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
@@ -84,6 +85,7 @@ static bool table_make(struct page_table *pt, pte_t *p)
         return false;
     page_of(pfn)->owner = kseg_paddr(p).a;
     page_of(pfn)->aux = 0;
+    page_of(pfn)->groups = 0;
     if (pt_cas(p, 0, pte_table(pfn)))
         __atomic_fetch_add(&pt->tables, 1, __ATOMIC_RELAXED);
     else
@@ -121,26 +123,56 @@ pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
     return table ? table + pte_l3_index(va) : NULL;
 }
 
-vaddr_t pt_skip_holes(struct page_table *pt, vaddr_t va, vaddr_t end)
+/* Index of the first PTE of a level-2 table, from `from` on, that maps a table; PTES_PER_PAGE: none
+   does. upper: the PTE that maps the level-2 table. */
+static unsigned next_valid(pte_t upper, unsigned from)
 {
-    while (va < end) {
-        pte_t *l2 = pt_lookup(pt, va, 2);
+    const pte_t *l2 = pt_table(upper);
+    uint64_t groups = UINT32_MAX;
 
-        if (!l2) {
-            va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
-            continue;
-        }
-        if (pte_valid(pt_load(l2)))
-            return va;
-        va = (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN;
+    if (likely(!(upper & PTE_SW_SHPT)))
+        groups = __atomic_load_n(&page_of(pte_pfn(upper))->groups, __ATOMIC_RELAXED);
+    groups &= ~UINT64_C(0) << (from / PT_GROUP);
+    for (; groups; groups &= groups - 1) {
+        unsigned first = bit_lowest(groups) * PT_GROUP;
+
+        for (unsigned i = MAX(first, from); i < first + PT_GROUP; i++)
+            if (pte_valid(pt_load(&l2[i])))
+                return i;
     }
-    return end;
+    return PTES_PER_PAGE;
+}
+
+pte_t *pt_next_table(struct page_table *pt, vaddr_t *va, vaddr_t end)
+{
+    while (*va < end) {
+        pte_t upper = pt_load((pte_t *)kseg_page(pt->root) + pte_l1_index(*va));
+        vaddr_t next_l1 = (*va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
+
+        if (pte_valid(upper)) {
+            unsigned from = pte_l2_index(*va), i = next_valid(upper, from);
+
+            if (i != from)
+                *va = (*va & ~(PTE_L1_SPAN - 1)) + i * PTE_L2_SPAN;
+            if (i < PTES_PER_PAGE)
+                return *va < end ? pt_table(upper) + i : NULL;
+        }
+        *va = next_l1;
+    }
+    return NULL;
+}
+
+static inline bool table_is_empty_private(pte_t p)
+{
+    return pte_valid(p) && !(p & PTE_SW_SHPT) &&
+           __atomic_load_n(&page_of(pte_pfn(p))->aux, __ATOMIC_RELAXED) == 0 &&
+           __atomic_load_n(&page_of(pte_pfn(p))->share, __ATOMIC_RELAXED) == 0;
 }
 
 /* Clear the upper-level PTE p and put its empty table into g. pt->lock excludes reverse walks; in a
    dying address space there are none, and no CPU holds translations. */
-static void table_drop(struct page_table *pt, pte_t *p, vaddr_t va, unsigned level,
-                       struct tb_gather *g)
+static inline void table_drop(struct page_table *pt, pte_t *p, vaddr_t va, unsigned level,
+                              struct tb_gather *g)
 {
     pfn_t pfn = pte_pfn(*p);
 
@@ -157,30 +189,36 @@ static void table_drop(struct page_table *pt, pte_t *p, vaddr_t va, unsigned lev
     tb_gather_table_page(g, pfn);
 }
 
-static inline bool table_is_empty_private(pte_t p)
+void pt_prune_table(struct page_table *pt, pte_t *l2, vaddr_t va, struct tb_gather *g)
 {
-    return pte_valid(p) && !(p & PTE_SW_SHPT) &&
-           __atomic_load_n(&page_of(pte_pfn(p))->aux, __ATOMIC_RELAXED) == 0 &&
-           __atomic_load_n(&page_of(pte_pfn(p))->share, __ATOMIC_RELAXED) == 0;
+    if (table_is_empty_private(*l2))
+        table_drop(pt, l2, va, 2, g);
+}
+
+/* Free the empty level-3 tables that the level-2 table of `upper` maps for [va, end), which is
+   within that table. */
+static void prune_level2(struct page_table *pt, pte_t upper, vaddr_t va, vaddr_t end,
+                         struct tb_gather *g)
+{
+    vaddr_t base = va & ~(PTE_L1_SPAN - 1);
+
+    for (unsigned i = next_valid(upper, pte_l2_index(va));
+         i < PTES_PER_PAGE && base + i * PTE_L2_SPAN < end; i = next_valid(upper, i + 1))
+        pt_prune_table(pt, pt_table(upper) + i, base + i * PTE_L2_SPAN, g);
 }
 
 void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g)
 {
-    for (vaddr_t va = start & ~(PTE_L2_SPAN - 1); va < end;) {
+    for (vaddr_t va = start; va < end; va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN) {
         pte_t *l1 = pt_lookup(pt, va, 1);
-        vaddr_t next_l1 = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
         pte_t upper = *l1;
 
-        if (pte_valid(upper) && !(upper & PTE_SW_SHPT)) {
-            pte_t *l2 = pt_table(upper);
-
-            for (; va < end && va < next_l1; va += PTE_L2_SPAN)
-                if (table_is_empty_private(l2[pte_l2_index(va)]))
-                    table_drop(pt, &l2[pte_l2_index(va)], va, 2, g);
-            if (table_is_empty_private(upper))
-                table_drop(pt, l1, va - 1, 1, g);
-        }
-        va = next_l1;
+        if (!pte_valid(upper) || (upper & PTE_SW_SHPT))
+            continue;
+        if (!table_is_empty_private(upper))
+            prune_level2(pt, upper, va, end, g);
+        if (table_is_empty_private(upper))
+            table_drop(pt, l1, va, 1, g);
     }
 }
 
@@ -199,6 +237,7 @@ bool pt_root_create(struct page_table *pt, unsigned rad)
     to[LAYOUT_L1_SELFMAP] = pte_table(pt->root);
     page_of(pt->root)->owner = kseg_paddr(&to[LAYOUT_L1_SELFMAP]).a;
     page_of(pt->root)->aux = 0;
+    page_of(pt->root)->groups = 0;
     pt->tables = 1;
     return true;
 }

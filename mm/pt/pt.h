@@ -23,6 +23,12 @@
  * A table whose count is zero is all zero bytes, so it is freed as a zeroed page, unless
  * page_of(table)->share says that mappings need it although it is empty (mm/section/section_pt.c).
  * The count is atomic, because no lock orders the compare-and-swap writers of one table.
+ *
+ * page_of(table)->groups has a bit for each group of PT_GROUP PTEs, which is set if any of them is
+ * nonzero, so that whoever copies or removes what a table maps looks at these groups only: a page
+ * that is alone in its table costs about the same wherever in the table it is. Bits are set with
+ * the mutex held at least shared, and cleared, perhaps later than possible, with the mutex held
+ * exclusively. Tables of sections have no such bits.
  */
 #ifndef MM_PT_PT_H
 #define MM_PT_PT_H
@@ -49,7 +55,40 @@ static inline void pt_count(const pte_t *p, int delta)
     __atomic_fetch_add(&pt_page_of(p)->aux, (uint32_t)delta, __ATOMIC_RELAXED);
 }
 
-/* Store a PTE without counting: nonzero replaces nonzero, or the caller calls pt_count(). Other
+#define PT_GROUP 32u /* PTEs that a bit of page.groups stands for */
+
+/* The bits of page.groups for n PTEs of one table from p on; n is not zero. */
+static inline uint32_t pt_groups(const pte_t *p, uint64_t n)
+{
+    unsigned first = (unsigned)((uintptr_t)p / sizeof(*p) % PTES_PER_PAGE);
+    unsigned last = (first + (unsigned)n - 1) / PT_GROUP;
+
+    return (uint32_t)((UINT64_C(2) << last) - (UINT64_C(1) << (first / PT_GROUP)));
+}
+
+/* The first PTE of group k of the table that contains *p. */
+static inline pte_t *pt_group(pte_t *p, unsigned k)
+{
+    return (pte_t *)((uintptr_t)p & ~(uintptr_t)PAGE_MASK) + k * PT_GROUP;
+}
+
+/* The page that a level-3 PTE maps: its offset in bytes from the first one of the table. */
+static inline uint64_t pt_offset(const pte_t *p)
+{
+    return ((uintptr_t)p & PAGE_MASK) / sizeof(*p) * PAGE_SIZE;
+}
+
+/* Record that n PTEs of one table from p on may be nonzero. */
+static inline void pt_mark(const pte_t *p, uint64_t n)
+{
+    uint32_t *groups = &pt_page_of(p)->groups, bits = pt_groups(p, n);
+
+    if (unlikely(bits & ~__atomic_load_n(groups, __ATOMIC_RELAXED)))
+        __atomic_fetch_or(groups, bits, __ATOMIC_RELAXED);
+}
+
+/* Store a PTE without counting: nonzero replaces nonzero, or the caller calls pt_count(), and
+   pt_mark() if the PTE was zero. Other
    CPUs may walk the table at any time; release order makes the contents of the page visible before
    the PTE. */
 static inline void pt_store(pte_t *p, pte_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
@@ -62,6 +101,8 @@ static inline void pt_set(pte_t *p, pte_t v)
     pt_store(p, v);
     if ((old == 0) != (v == 0))
         pt_count(p, v ? 1 : -1);
+    if (old == 0 && v != 0)
+        pt_mark(p, 1);
 }
 
 /* Compare-and-swap a PTE and, on success, update the table's count. */
@@ -71,6 +112,8 @@ static inline bool pt_cas(pte_t *p, pte_t old, pte_t v)
         return false;
     if ((old == 0) != (v == 0))
         pt_count(p, v ? 1 : -1);
+    if (old == 0 && v != 0)
+        pt_mark(p, 1);
     return true;
 }
 
@@ -97,9 +140,26 @@ pte_t *pt_lookup(struct page_table *pt, vaddr_t va, unsigned level);
 /* The same, but create the missing private tables above it. NULL: there is no memory, or a PTE
    above it maps a shared table, or is invalid but not zero. Mutex held. */
 pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level);
+/* Level-2 PTE of the first level-3 table that maps a part of [*va, end), with the first such
+   address in *va; NULL: there is none, and *va is end or above. Mutex or pt->lock held. */
+pte_t *pt_next_table(struct page_table *pt, vaddr_t *va, vaddr_t end);
+/* The same, when *va is the first address behind the table of the level-2 PTE l2. */
+static inline pte_t *pt_step_table(struct page_table *pt, pte_t *l2, vaddr_t *va, vaddr_t end)
+{
+    l2++;
+    if (likely(((uintptr_t)l2 & PAGE_MASK) != 0 && *va < end && pte_valid(pt_load(l2))))
+        return l2;
+    return pt_next_table(pt, va, end);
+}
 /* First address in [va, end) whose level-3 table exists; end when there is none. Mutex or pt->lock
    held. */
-vaddr_t pt_skip_holes(struct page_table *pt, vaddr_t va, vaddr_t end);
+static inline vaddr_t pt_skip_holes(struct page_table *pt, vaddr_t va, vaddr_t end)
+{
+    return pt_next_table(pt, &va, end) ? va : end;
+}
+/* Free the level-3 table of va, which the level-2 PTE l2 maps, if it is private and empty, as
+   pt_prune() does. */
+void pt_prune_table(struct page_table *pt, pte_t *l2, vaddr_t va, struct tb_gather *g);
 /* Free the private tables that map a part of [start, end) and are empty. Mutex held exclusively.
    The table pages are put into *g, and freed when the caller flushes it. */
 void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g);

@@ -175,8 +175,9 @@ void tb_gather_flush(struct tb_gather *g)
     tb_gather_invalidate(g);
     if (g->npages)
         free_pages(g);
-    while (g->ntables)
-        page_free_zeroed(g->tables[--g->ntables]);
+    if (g->ntables)
+        page_free_zeroed_bulk(g->tables, g->ntables);
+    g->ntables = 0;
 }
 
 void tb_gather_table(struct tb_gather *g, vaddr_t va, unsigned level)
@@ -194,13 +195,6 @@ void tb_gather_table(struct tb_gather *g, vaddr_t va, unsigned level)
         tb_gather_va(g, l2_pte & ~PAGE_MASK);
         g->nvas = TB_GATHER_VAS + 1;
     }
-}
-
-void tb_gather_table_page(struct tb_gather *g, pfn_t pfn)
-{
-    if (g->ntables == TB_GATHER_TABLES)
-        tb_gather_flush(g);
-    g->tables[g->ntables++] = pfn;
 }
 
 void tb_flush_page(cpumask_t *mask, vaddr_t va, enum tb_reason reason)

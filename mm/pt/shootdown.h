@@ -13,7 +13,7 @@
 
 #define TB_GATHER_VAS    16
 #define TB_GATHER_PAGES  48
-#define TB_GATHER_TABLES 8
+#define TB_GATHER_TABLES 24
 
 enum tb_reason { TB_UNMAP, TB_PROTECT, TB_COW, TB_FORK, TB_PTPAGE, TB_SYSTEM, TB_REASONS };
 
@@ -60,7 +60,12 @@ static inline void tb_gather_page(struct tb_gather *g, pfn_t pfn)
 
 /* Free a page-table page, which is all zero again, after the flush. Flushes first when the gather
    is full. */
-void tb_gather_table_page(struct tb_gather *g, pfn_t pfn);
+static inline void tb_gather_table_page(struct tb_gather *g, pfn_t pfn)
+{
+    if (unlikely(g->ntables == TB_GATHER_TABLES))
+        tb_gather_flush(g);
+    g->tables[g->ntables++] = pfn;
+}
 
 /* Invalidate one page at once on every CPU in *mask that may hold its translation, and wait for the
    acknowledgements. Called after one valid PTE was changed, with a spinlock held, so at IPL_ASTDEL

@@ -49,6 +49,7 @@ static pte_t *table_begin(struct aspace *as, const pte_t *upper, unsigned index,
         return NULL;
     page_of(pfn)->owner = kseg_paddr(upper).a;
     page_of(pfn)->aux = (uint32_t)n;
+    page_of(pfn)->groups = pt_groups(NULL, PTES_PER_PAGE);
     table = kseg_page(pfn);
     memset(table, 0, index * sizeof(pte_t));
     memset(table + index + n, 0, (PTES_PER_PAGE - index - n) * sizeof(pte_t));
@@ -122,7 +123,7 @@ static uint64_t copy_run(pte_t *to, const pte_t *from, vaddr_t va, uint64_t n)
 static void copy_shared(const struct section *shpt, pte_t *l2, vaddr_t va, uint64_t span,
                         uint64_t n)
 {
-    uint64_t copied = 0;
+    uint64_t all = n, copied = 0;
 
     while (n) {
         uint64_t run = MIN(n, (uint64_t)PTES_PER_PAGE - span % PTES_PER_PAGE);
@@ -132,8 +133,10 @@ static void copy_shared(const struct section *shpt, pte_t *l2, vaddr_t va, uint6
         span += run;
         n -= run;
     }
-    if (copied)
+    if (copied) {
         pt_count(l2 - 1, (int)copied);
+        pt_mark(l2 - all, all);
+    }
 }
 
 /* Fill in level-2 PTEs for n spans at va, all in one level-2 page. 0 or -ENOMEM. */
@@ -159,6 +162,7 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
     if (shpt->first.n) {
         gh_fill(l2, n, va >> 23, pfn_add(shpt->first, span), bits);
         pt_count(l2, (int)n);
+        pt_mark(l2, n);
     } else {
         copy_shared(shpt, l2, va, span, n);
         pin_table(l2, 1);
@@ -227,6 +231,7 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
         return -ENOMEM;
     gh_fill(l3, n, va >> PAGE_SHIFT, pfn, section_private_bits(e));
     pt_count(l3, (int)n);
+    pt_mark(l3, n);
     return 0;
 }
 
@@ -417,6 +422,7 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
     }
     page_of(table)->owner = kseg_paddr(l1).a;
     page_of(table)->aux = n;
+    page_of(table)->groups = pt_groups(NULL, PTES_PER_PAGE);
     if (!section_is_alloc(e->smap->section))
         pin_table(to, 1);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* contents of level-3 pages whose PTEs were copied */

@@ -37,6 +37,7 @@
  * splitting allocate nothing and cannot fail; the first two may stop early if the thread is to end.
  */
 #include "arch/alpha/hw/tb.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/thread.h"
@@ -45,7 +46,6 @@
 #include "mm/space/aspace_private.h"
 
 #define BATCH_PAGES 32u /* pages allocated at once */
-#define CLEAR_STEP  44u /* PTEs of an object cleared under one hold of its lock */
 
 /* ---- stacks ---- */
 
@@ -205,6 +205,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     if (used < want) /* another thread has mapped some of them meanwhile */
         page_free_bulk(&pfns[used], want - used);
     pt_count(p, (int)installed);
+    pt_mark(p, n);
     count_rss(as, installed);
     return 0;
 }
@@ -269,58 +270,79 @@ static vaddr_t first_touched(const struct map_entry *e)
     return e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) & ~PAGE_MASK : e->start;
 }
 
-/* Clear the PTEs of n pages of one table, of which `left` are valid, and add the private pages that
-   they map to the gather. No CPU has the root of a dying space loaded: nothing is invalidated.
-   Returns the number of valid PTEs cleared. */
-static unsigned clear_table_part(const struct aspace *as, pte_t *p, vaddr_t va, uint64_t n,
-                                 uint32_t left, struct tb_gather *g)
+/* Clear the PTEs [p, end) of a group, of which `left` are valid at most, and add the private pages
+   that they map to the gather. table: first address that the table maps. No CPU has the root of a
+   dying space loaded: nothing is invalidated. Returns what remains of `left`. */
+static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t table, uint64_t left,
+                                   bool invalidate, struct tb_gather *g)
 {
-    bool invalidate = !as->pt.dying;
-    uint32_t before = left;
+    for (; p < end && left; p++) {
+        pte_t pte = *p;
 
-    for (pte_t *q = p; left && q < p + n; q++, va += PAGE_SIZE) {
-        pte_t pte = *q;
-
-        if (!pte_maps_page(va, pte))
+        while (pte == 0 && p + 4 < end && !(p[1] | p[2] | p[3]))
+            pte = *(p += 4);
+        if (pte == 0)
             continue;
-        __atomic_store_n(q, 0, __ATOMIC_RELAXED);
+        if (unlikely(!pte_valid(pte)))
+            pte_unexpected(table + pt_offset(p), pte);
+        __atomic_store_n(p, 0, __ATOMIC_RELAXED);
         left--;
         if (invalidate)
-            tb_gather_va(g, va);
+            tb_gather_va(g, table + pt_offset(p));
         if (pte_is_private(pte))
             tb_gather_page(g, pte_pfn(pte));
     }
-    if (before != left)
-        pt_count(p, -(int)(before - left));
-    return before - left;
+    return left;
 }
 
-/* The same for n pages of an entry with an object. */
-static unsigned clear_object_part(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
-                                  uint64_t n, struct tb_gather *g)
+/* The same for a group of an entry with an object, in a space that is not dying. */
+static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pte_t *end,
+                                   vaddr_t table, uint64_t left, struct tb_gather *g)
 {
-    struct page *table = pt_page_of(p);
-    unsigned cleared = 0;
+    ipl_t ipl;
 
-    _Static_assert(CLEAR_STEP < TB_GATHER_PAGES, "a gather has room for a step");
-    for (uint64_t i = 0; i < n; i += CLEAR_STEP) {
-        uint64_t step = MIN(CLEAR_STEP, n - i);
-        uint32_t left = __atomic_load_n(&table->aux, __ATOMIC_RELAXED);
-        ipl_t ipl;
+    _Static_assert(PT_GROUP < TB_GATHER_PAGES, "a gather has room for a group");
+    if (g->npages > TB_GATHER_PAGES - PT_GROUP)
+        tb_gather_flush(g);
+    ipl = spin_lock(e->object->lock);
+    left = clear_group(p, end, table, left, true, g);
+    /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
+       its caller frees the page. */
+    tb_gather_invalidate(g);
+    spin_unlock(e->object->lock, ipl);
+    return left;
+}
 
-        if (left == 0)
-            break;
-        if (g->npages > TB_GATHER_PAGES - CLEAR_STEP)
-            tb_gather_flush(g);
-        ipl = spin_lock(e->object->lock);
-        cleared += clear_table_part(as, p + i, va + (i << PAGE_SHIFT), step, left, g);
-        /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
-           its caller frees the page. */
-        if (!as->pt.dying)
-            tb_gather_invalidate(g);
-        spin_unlock(e->object->lock, ipl);
+/* Clear the PTEs [p, end) of one table, which maps addresses from `table` on. In a dying space no
+   object's lock is needed, as reverse walks leave its tables alone. Returns the number of valid
+   PTEs cleared. */
+static uint64_t clear_table_part(const struct aspace *as, const struct map_entry *e, pte_t *p,
+                                 pte_t *end, vaddr_t table, struct tb_gather *g)
+{
+    struct page *page = pt_page_of(p);
+    uint64_t before = __atomic_load_n(&page->aux, __ATOMIC_RELAXED), left = before;
+    uint64_t used = __atomic_load_n(&page->groups, __ATOMIC_RELAXED), part = used, kept = 0;
+    bool dying = as->pt.dying;
+
+    if (end - p < (long)PTES_PER_PAGE)
+        part &= pt_groups(p, (uint64_t)(end - p));
+    for (uint64_t groups = part; groups && left; groups &= groups - 1) {
+        pte_t *first = pt_group(p, bit_lowest(groups)), *from = MAX(first, p);
+        pte_t *to = MIN(first + PT_GROUP, end);
+
+        if (e->object && !dying)
+            left = clear_object_group(e, from, to, table, left, g);
+        else
+            left = clear_group(from, to, table, left, !dying, g);
+        if (to - from < (long)PT_GROUP)
+            kept |= groups & -groups;
     }
-    return cleared;
+    if (before == left)
+        return 0;
+    /* Groups of which only a part was cleared may still hold PTEs, unless the table is empty. */
+    __atomic_store_n(&page->groups, left ? (uint32_t)((used & ~part) | kept) : 0, __ATOMIC_RELAXED);
+    pt_count(p, -(int)(before - left));
+    return before - left;
 }
 
 /* Is the current thread to end, and may it leave the rest of the pages to the end of its address
@@ -332,21 +354,21 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     struct tb_gather own, *g = as->gather;
     uint64_t cleared = 0;
     vaddr_t va = MAX(start, first_touched(e));
+    pte_t *l2;
 
     if (!g) {
         g = &own;
         tb_gather_begin(g, &as->pt.loaded, TB_UNMAP);
     }
-    while (va < end && (va = pt_skip_holes(&as->pt, va, end)) < end && !stops(as)) {
-        pte_t *p = pt_lookup(&as->pt, va, 3);
-        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (end - va) >> PAGE_SHIFT);
-        uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
+    for (l2 = pt_next_table(&as->pt, &va, end); l2 && !stops(as);
+         l2 = pt_step_table(&as->pt, l2, &va, end)) {
+        vaddr_t table = va & ~(PTE_L2_SPAN - 1), next = MIN(table + PTE_L2_SPAN, end);
+        pte_t *p = pt_table(pt_load(l2));
 
-        if (e->object)
-            cleared += clear_object_part(as, e, p, va, n, g);
-        else
-            cleared += clear_table_part(as, p, va, n, left, g);
-        va += n << PAGE_SHIFT;
+        cleared += clear_table_part(as, e, p + ((va - table) >> PAGE_SHIFT),
+                                    p + ((next - table) >> PAGE_SHIFT), table, g);
+        pt_prune_table(&as->pt, l2, va, g);
+        va = next;
     }
     if (cleared)
         __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);

@@ -19,6 +19,7 @@
  * references to pages. The parent's PTEs stay read-only and give write access again at the next
  * write.
  */
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
@@ -50,33 +51,45 @@ static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t
     return shared;
 }
 
+/* The same for n pages of a group of PTEs of entry e; the lock of its object is taken. */
+static unsigned share_group(const struct map_entry *e, pte_t *p, pte_t *to, vaddr_t va, uint64_t n,
+                            uint32_t *left)
+{
+    ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
+    unsigned shared = share_ptes(p, to, va, n, left);
+
+    if (shared) {
+        pt_count(to, (int)shared);
+        pt_mark(to, n);
+    }
+    if (e->object)
+        spin_unlock(e->object->lock, ipl);
+    return shared;
+}
+
 /* Share the pages of e that one table of src maps, from va on. 0 or -ENOMEM. */
 static int share_table(struct aspace *src, struct map_entry *e, struct aspace *dst, vaddr_t va,
                        vaddr_t end)
 {
     pte_t *p = pt_lookup(&src->pt, va, 3), *to;
     uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
+    uint32_t groups;
     unsigned shared = 0;
+    uint64_t n;
 
     if (!left)
         return 0;
     to = pt_create(&dst->pt, va, 3);
     if (!to)
         return -ENOMEM;
-    if (e->object) {
-        for (; va < end && left; va += ENTRY_STEP * PAGE_SIZE, p += ENTRY_STEP, to += ENTRY_STEP) {
-            uint64_t n = MIN(ENTRY_STEP, (end - va) >> PAGE_SHIFT);
-            ipl_t ipl = spin_lock(e->object->lock);
-            unsigned more = share_ptes(p, to, va, n, &left);
+    n = (end - va) >> PAGE_SHIFT;
+    groups = __atomic_load_n(&pt_page_of(p)->groups, __ATOMIC_RELAXED) & pt_groups(p, n);
+    for (; left && groups; groups &= groups - 1) {
+        pte_t *first = pt_group(p, bit_lowest(groups)), *from = MAX(first, p);
+        const pte_t *upto = MIN(first + PT_GROUP, p + n);
 
-            if (more)
-                pt_count(to, (int)more);
-            spin_unlock(e->object->lock, ipl);
-            shared += more;
-        }
-    } else {
-        shared = share_ptes(p, to, va, (end - va) >> PAGE_SHIFT, &left);
-        pt_count(to, (int)shared);
+        shared += share_group(e, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
+                              (uint64_t)(upto - from), &left);
     }
     dst->pt.rss += shared;
     dst->counts.rss_peak = dst->pt.rss; /* no atomics: dst is not reachable yet */

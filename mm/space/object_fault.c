@@ -71,10 +71,11 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
 {
     struct mm_object *o = e->object;
     const slot_t *s = NULL;
+    const pte_t *first;
     unsigned mapped = 0, left = 0; /* left: slots up to the end of the leaf */
     vaddr_t to;
 
-    p = entry_around(e, p, va, &va, &to);
+    first = p = entry_around(e, p, va, &va, &to);
     for (uint64_t offset = offset_of(e, va); va < to && offset < o->npages;
          va += PAGE_SIZE, p++, offset++) {
         slot_t slot;
@@ -95,6 +96,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     }
     if (mapped) {
         pt_count(p - 1, (int)mapped);
+        pt_mark(first, (uint64_t)(p - first));
         count_rss(as, mapped);
         count_add(&as->counts.object_valid, mapped);
     }
@@ -309,6 +311,7 @@ static unsigned populate_locked(struct aspace *as, struct map_entry *e, pte_t *p
     }
     if (mapped) {
         pt_count(p, (int)mapped);
+        pt_mark(p + from, i - from);
         count_rss(as, mapped);
     }
     return i - from;

@@ -147,7 +147,13 @@ static const char *random_step(void)
         n = n < nheld ? n : nheld;
         for (unsigned i = 0; i < n && !bad; i++)
             bad = drop((unsigned)rnd(nheld), &p[i]);
-        page_free_bulk(p, n);
+        if (rnd(4) == 0) {
+            for (unsigned i = 0; i < n; i++)
+                memset(words(p[i]), 0, PAGE_SIZE);
+            page_free_zeroed_bulk(p, n);
+        } else {
+            page_free_bulk(p, n);
+        }
         break;
     case 5:
         page_zero_idle((unsigned)rnd(8), 256);

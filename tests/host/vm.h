@@ -185,6 +185,12 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
         page_free(pfns[i]);
 }
 
+void page_free_zeroed_bulk(const pfn_t *pfns, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        page_free_zeroed(pfns[i]);
+}
+
 void page_ref(pfn_t pfn)
 {
     if (__atomic_fetch_add(&page_of(pfn)->refcnt, 1, __ATOMIC_RELAXED) == 0)

@@ -3,9 +3,9 @@
 // SECONDS: 120
 /*
  * What the end of a process costs: at most PER_PAGE instructions for each page that it frees, data
- * or page table, and FIXED besides. A page that is alone in a page of page tables, or in a node of
- * an object's index, costs more, because what leads to it is for it alone. On one CPU with
- * --icount a nanosecond is an instruction.
+ * or page table, and FIXED besides. A page that is alone in a page of page tables, wherever it is
+ * in there, or in a node of an object's index, costs more, because what leads to it is for it
+ * alone. On one CPU with --icount a nanosecond is an instruction.
  */
 #include <descrip.h>
 #include <megalith/info.h>
@@ -24,8 +24,10 @@
 #define SPAN     (8ul << 20) /* what a page of page tables maps */
 #define GIB      (1ul << 30)
 #define PER_PAGE 150
-#define ALONE    770 /* one page in each page of page tables */
-#define NODES    450 /* and one in each node of an index */
+#define APART    260 /* one page in each 40: each is looked for among 32 PTEs */
+#define ALONE    240 /* one page in each page of page tables */
+#define FAR      360 /* one page in each 8 GiB: two page tables each */
+#define NODES    260 /* and one in each node of an index */
 #define FIXED    200000ul
 
 static volatile uint64_t *began; /* shared with the child */
@@ -53,13 +55,32 @@ static uint64_t dense(void)
     map(GIB, MAP_PRIVATE | MAP_POPULATE);
     return GIB / PAGE + GIB / SPAN;
 }
+static uint64_t apart(void)
+{
+    char *p = map(8 * GIB, MAP_PRIVATE);
+    uint64_t n = 8 * GIB / PAGE / 40;
+
+    for (uint64_t i = 0; i < n; i++)
+        p[i * 40 * PAGE] = 1;
+    return n + 8 * GIB / SPAN;
+}
+/* One page at some place in each `span` bytes. */
+static void scatter(uint64_t bytes, uint64_t span, int flags)
+{
+    char *p = map(bytes, flags);
+
+    for (uint64_t i = 0; i < bytes / span; i++)
+        p[i * span + i * 2654435761u % (span / PAGE) * PAGE] = 1;
+}
 static uint64_t sparse(void)
 {
-    char *p = map(64 * GIB, MAP_PRIVATE);
-
-    for (uint64_t at = 0; at < 64 * GIB; at += SPAN)
-        p[at] = 1;
+    scatter(64 * GIB, SPAN, MAP_PRIVATE);
     return 2 * (64 * GIB / SPAN);
+}
+static uint64_t far(void)
+{
+    scatter(2400 * GIB, 8 * GIB, MAP_PRIVATE);
+    return 3 * 300;
 }
 static uint64_t shared(void)
 {
@@ -68,10 +89,7 @@ static uint64_t shared(void)
 }
 static uint64_t sparse_shared(void)
 {
-    char *p = map(64 * GIB, MAP_SHARED);
-
-    for (uint64_t at = 0; at < 64 * GIB; at += SPAN)
-        p[at] = 1;
+    scatter(64 * GIB, SPAN, MAP_SHARED);
     return 2 * (64 * GIB / SPAN);
 }
 static uint64_t forked(void)
@@ -118,6 +136,8 @@ static const struct {
 } kinds[] = {
     {"1 GiB, private", dense, PER_PAGE},
     {"64 GiB, private, a page in each 8 MiB", sparse, ALONE},
+    {"2,400 GiB, private, a page in each 8 GiB", far, FAR},
+    {"8 GiB, private, every 40th page", apart, APART},
     {"256 MiB, shared", shared, PER_PAGE},
     {"64 GiB, shared, a page in each 8 MiB", sparse_shared, ALONE + NODES},
     {"256 MiB, after a fork", forked, PER_PAGE},

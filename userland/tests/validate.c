@@ -105,6 +105,7 @@ static void planted(void)
         {"a PTE in transition", "is in transition, which nothing makes there"},
         {"a private page with a reference too many", "is mapped by 1 PTEs"},
         {"a map entry with a page too many in its object", "or other pages"},
+        {"a table without marks of its PTEs", "has PTEs in groups"},
     };
     struct mega_validate m;
     volatile char *memory = mmap(NULL, 8 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
