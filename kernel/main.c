@@ -57,6 +57,7 @@
 #include "mm/pool/pool_check.h"
 #include "mm/pt/kstack.h"
 #include "mm/pt/pt_system.h"
+#include "mm/section/huge_pool.h"
 #include "mm/section/reserved.h"
 #include "mm/section/section.h"
 #include "sysman/params.h"
@@ -193,6 +194,7 @@ void kernel_main(const struct boot_cpus *boot)
     printk("CPUs: %u online\n", cpu_count);
     trees_boot();
     reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
+    huge_pool_boot();
     pool_boot_paged();
     section_boot();
     quota_boot_total(QUOTA_PAGED, (uint64_t)sysparam(SYSPARAM_PAGEDYN));

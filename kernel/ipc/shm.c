@@ -1,7 +1,8 @@
 /*
  * Segments of System V shared memory.
  *
- * A segment is an anonymous memory object with an identifier. An attachment is a map entry with the
+ * A segment is an anonymous memory object, or a section of huge pages, with an identifier. An
+ * attachment is a map entry with the
  * operations below, which count it: `nattch` is the number of entries, so a mapping that munmap has
  * cut in two counts twice. A segment stays until it is removed and its last attachment is gone.
  *
@@ -10,7 +11,10 @@
  */
 #include "kernel/ipc/shm.h"
 
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/format.h"
+#include "kernel/fs/inode.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -18,11 +22,14 @@
 #include "mm/object/object.h"
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_census.h"
+#include "mm/section/section_huge.h"
+#include "mm/section/section_map.h"
 #include "mm/space/aspace.h"
 
 struct segment { /* nonpaged pool; table's lock unless constant */
     struct ipc_object ipc;
-    struct mm_object *memory; /* constant; holds a reference */
+    struct mm_object *memory; /* constant; holds a reference; NULL: of huge pages */
+    struct section *huge;     /* constant; holds a share; or NULL */
     uint64_t nbytes;          /* constant */
     uint64_t nattch;
     int64_t atime_ns, dtime_ns;
@@ -39,13 +46,20 @@ static struct segment *segment_of(struct ipc_object *o)
     return container_of(o, struct segment, ipc);
 }
 static uint64_t pages_of(uint64_t nbytes) { return (nbytes + PAGE_MASK) >> PAGE_SHIFT; }
+/* Its size in memory. */
+static uint64_t size_of(const struct segment *s)
+{
+    return (s->huge ? s->huge->npages : pages_of(s->nbytes)) << PAGE_SHIFT;
+}
 
 /* ---- making and ending ---- */
 
 struct wish {
     const struct ipc_caller *caller;
     uint64_t nbytes;
-    bool huge; /* memory-resident, of huge pages: there is no pool of them */
+    int32_t key;
+    uint32_t flags;
+    bool may_lock;
 };
 
 static bool charge(struct segment *s)
@@ -65,6 +79,33 @@ static void release(struct segment *s)
     npp_free(s, sizeof(*s));
 }
 
+/* May the caller have huge pages of this size? 0, -EINVAL, -EPERM. */
+static int huge_allowed(const struct wish *w)
+{
+    uint32_t shift = w->flags >> SHM_HUGE_SHIFT & SHM_HUGE_MASK;
+
+    if (shift && shift != HUGE_SHIFT)
+        return -EINVAL;
+    return w->may_lock || io_in_group(&w->caller->cred, SHM_HUGE_GROUP) ? 0 : -EPERM;
+}
+
+/* The memory of s. 0, -ENOMEM, -EINTR. */
+static int memory_make(struct segment *s, const struct wish *w)
+{
+    char name[SECTION_NAME_MAX + 1];
+    int err;
+
+    if (!(w->flags & SHM_HUGETLB)) {
+        s->memory = object_create(pages_of(s->nbytes), NULL, s);
+        return s->memory ? 0 : -ENOMEM;
+    }
+    format(name, sizeof(name), "SYSV%08x", (uint32_t)w->key);
+    err = section_huge_create(name, div_round_up(s->nbytes, HUGE_BYTES), s, &s->huge);
+    if (!err)
+        section_huge_keep(s->huge);
+    return err;
+}
+
 static struct ipc_object *segment_make(void *arg, int *err)
 {
     const struct wish *w = arg;
@@ -73,9 +114,10 @@ static struct ipc_object *segment_make(void *arg, int *err)
     *err = -EINVAL;
     if (w->nbytes == 0 || w->nbytes > SHM_MAX)
         return NULL;
-    *err = -ENOMEM;
-    if (w->huge)
+    *err = w->flags & SHM_HUGETLB ? huge_allowed(w) : 0;
+    if (*err)
         return NULL;
+    *err = -ENOMEM;
     s = npp_alloc_zeroed(sizeof(*s));
     if (!s)
         return NULL;
@@ -86,8 +128,8 @@ static struct ipc_object *segment_make(void *arg, int *err)
         npp_free(s, sizeof(*s));
         return NULL;
     }
-    s->memory = object_create(pages_of(s->nbytes), NULL, s);
-    if (!s->memory) {
+    *err = memory_make(s, w);
+    if (*err) {
         release(s);
         return NULL;
     }
@@ -107,18 +149,24 @@ static void segment_end(struct ipc_object *o)
     struct segment *s = segment_of(o);
 
     __atomic_fetch_sub(&all_pages, pages_of(s->nbytes), __ATOMIC_RELAXED);
-    object_unref(s->memory);
+    if (s->huge)
+        section_huge_leave(s->huge);
+    else
+        object_unref(s->memory);
     release(s);
 }
 
 static const struct ipc_kind shm_kind = {
     .make = segment_make, .fits = segment_fits, .end = segment_end};
 
-int shm_get(const struct ipc_caller *c, int32_t key, uint64_t nbytes, uint32_t flags)
+int shm_get(const struct ipc_caller *c, int32_t key, uint64_t nbytes, uint32_t flags, bool may_lock)
 {
-    struct wish w = {.caller = c, .nbytes = nbytes, .huge = (flags & SHM_HUGETLB) != 0};
+    struct wish w = {
+        .caller = c, .nbytes = nbytes, .key = key, .flags = flags, .may_lock = may_lock};
+    int id = ipc_get(&table, c, key, flags, &w);
 
-    return ipc_get(&table, c, key, flags, &w);
+    section_reap(); /* of a segment that did not get into the table */
+    return id;
 }
 
 /* ---- attachments ---- */
@@ -140,7 +188,7 @@ static void leave_unlock(struct segment *s, ipl_t ipl)
 
 static struct segment *segment_in(const struct map_entry *e)
 {
-    return object_pager_data(e->object);
+    return e->smap ? e->smap->section->owner : object_pager_data(e->object);
 }
 
 static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
@@ -148,26 +196,30 @@ static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fau
     return anon_ops.fault(as, e, va, access);
 }
 
-static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+/* A mapping of s is gone. */
+static void one_less(struct segment *s)
 {
     struct ipc_caller c;
-    struct segment *s;
     ipl_t ipl;
-    int err;
 
-    if (!e->object)
-        return 0; /* a fork failed before op_fork reached this entry */
-    err = anon_ops.unmap(as, e, start, end);
-    if (err)
-        return err;
     ipc_who(&c);
-    s = segment_in(e);
     ipl = spin_lock(&table.lock);
     s->dtime_ns = (int64_t)clock_wall_ns();
     s->lpid = c.pid;
     ipc_hold_locked(&s->ipc);
     leave_unlock(s, ipl);
-    return 0; /* the entry's own reference keeps the memory until the entry is gone */
+}
+
+static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    int err;
+
+    if (!e->object)
+        return 0; /* a fork failed before op_fork reached this entry */
+    err = anon_ops.unmap(as, e, start, end);
+    if (!err)
+        one_less(segment_in(e)); /* the entry's own reference keeps the memory until it is gone */
+    return err;
 }
 
 static void one_more(struct map_entry *e)
@@ -215,6 +267,74 @@ static const struct map_ops shm_ops = {
     .protect = op_protect,
     .split = op_split,
     .populate = op_populate,
+};
+
+/* ---- attachments of huge pages ---- */
+
+static int huge_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
+{
+    return section_map_ops.fault(as, e, va, access);
+}
+
+static int huge_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    struct segment *s = e->smap ? segment_in(e) : NULL;
+
+    if (!s)
+        return 0; /* a fork failed before huge_fork reached this entry */
+    (void)section_map_ops.unmap(as, e, start, end); /* cannot fail */
+    one_less(s); /* the segment has a share of its own, so that its section is still there */
+    return 0;
+}
+
+static int huge_fork(struct aspace *src, struct map_entry *e, struct aspace *dst,
+                     struct map_entry *child)
+{
+    int err = section_map_ops.fork(src, e, dst, child);
+
+    if (!err)
+        one_more(e);
+    return err;
+}
+
+static vaddr_t huge_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
+                            unsigned prot)
+{
+    return section_map_ops.protect(as, e, start, end, prot);
+}
+
+static int huge_protect_prepare(struct aspace *as, struct map_entry *e)
+{
+    return section_map_ops.protect_prepare(as, e);
+}
+
+static int huge_split_prepare(struct map_entry *e, struct map_entry *second, vaddr_t va)
+{
+    return section_map_ops.split_prepare(e, second, va);
+}
+
+static void huge_split_cancel(struct map_entry *second) { section_map_ops.split_cancel(second); }
+
+static void huge_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
+{
+    one_more(e);
+    section_map_ops.split(e, second, va);
+}
+
+static void *huge_word_base(const struct map_entry *e) { return section_map_ops.word_base(e); }
+
+static const struct map_ops shm_huge_ops = {
+    .name = "segment of huge pages",
+    .fault = huge_fault,
+    .unmap = huge_unmap,
+    .fork = huge_fork,
+    .protect = huge_protect,
+    .protect_prepare = huge_protect_prepare,
+    .split_prepare = huge_split_prepare,
+    .split_cancel = huge_split_cancel,
+    .split = huge_split,
+    .word_base = huge_word_base,
+    .word_keeper = &section_word_keeper,
 };
 
 /* ---- shmat, shmdt ---- */
@@ -267,8 +387,8 @@ int shm_attach(const struct ipc_caller *c, struct aspace *as, int id, vaddr_t va
         return err;
     if (flags & SHM_RDONLY)
         mapf |= MAPF_READONLY;
-    err = aspace_map_object_by(as, &va, pages_of(s->nbytes) << PAGE_SHIFT, prot, mapf, s->memory, 0,
-                               &shm_ops);
+    err = s->huge ? section_huge_map(as, s->huge, &va, size_of(s), 0, prot, mapf, &shm_huge_ops)
+                  : aspace_map_object_by(as, &va, size_of(s), prot, mapf, s->memory, 0, &shm_ops);
     ipl = spin_lock(&table.lock);
     if (err) {
         leave_unlock(s, ipl);
@@ -280,15 +400,25 @@ int shm_attach(const struct ipc_caller *c, struct aspace *as, int id, vaddr_t va
     return 0;
 }
 
+/* What an attachment maps; NULL: the entry is none. To be compared only. */
+static const void *memory_in(const struct map_entry *e)
+{
+    return e->ops == &shm_ops        ? (const void *)e->object
+           : e->ops == &shm_huge_ops ? e->smap->section
+                                     : NULL;
+}
+
 /* The first entry from `from` on, below `end`, that belongs to an attachment at va: of `memory`, or
  * NULL: of any. NULL: there is none, or the caller is to end. The mutex of as is held. */
-static struct map_entry *part_of(struct aspace *as, vaddr_t va, const struct mm_object *memory,
-                                 vaddr_t from, vaddr_t end)
+static struct map_entry *part_of(struct aspace *as, vaddr_t va, const void *memory, vaddr_t from,
+                                 vaddr_t end)
 {
     struct map_entry *e;
 
     while (from < end && !thread_killed() && (e = aspace_first_in_locked(as, from, end)) != NULL) {
-        if (e->ops == &shm_ops && e->start - e->offset == va && (!memory || e->object == memory))
+        const void *m = memory_in(e);
+
+        if (m && e->start - e->offset == va && (!memory || m == memory))
             return e;
         from = e->end;
     }
@@ -297,7 +427,7 @@ static struct map_entry *part_of(struct aspace *as, vaddr_t va, const struct mm_
 
 int shm_detach(struct aspace *as, vaddr_t va)
 {
-    const struct mm_object *memory;
+    const void *memory;
     struct map_entry *e;
     vaddr_t end;
     int err = 0;
@@ -309,8 +439,8 @@ int shm_detach(struct aspace *as, vaddr_t va)
     if (!e)
         err = -EINVAL;
     else {
-        memory = e->object; /* compared only: it may be gone after the last part */
-        end = MIN(va + (pages_of(segment_in(e)->nbytes) << PAGE_SHIFT), LAYOUT_USER_TOP);
+        memory = memory_in(e); /* it may be gone after the last part */
+        end = MIN(va + size_of(segment_in(e)), LAYOUT_USER_TOP);
     }
     while (!err && e) {
         vaddr_t from = e->start, to = e->end;
@@ -319,6 +449,7 @@ int shm_detach(struct aspace *as, vaddr_t va)
         e = part_of(as, va, memory, to, end);
     }
     mutex_unlock(&as->lock);
+    section_reap();
     return err;
 }
 
@@ -350,7 +481,10 @@ static int status_unlock(struct ipc_object *o, const struct ipc_caller *c, bool 
     status_locked(s, to);
     ipc_hold_locked(o);
     spin_unlock(&table.lock, ipl);
-    object_measure(s->memory, &to->resident, &pool_bytes);
+    if (s->huge)
+        to->resident = s->huge->npages;
+    else
+        object_measure(s->memory, &to->resident, &pool_bytes);
     ipl = spin_lock(&table.lock);
     ipc_drop_unlock(&table, o, ipl);
     return 0;
@@ -397,10 +531,11 @@ int shm_remove(const struct ipc_caller *c, int id)
     if (segment_of(o)->nattch == 0)
         ipc_remove_locked(&table, o);
     ipc_drop_unlock(&table, o, ipl);
+    section_reap();
     return 0;
 }
 
-/* No page of an anonymous object is ever taken away, so only the mark is set. */
+/* No page of a segment is ever taken away, so only the mark is set. */
 int shm_lock(const struct ipc_caller *c, int id, bool lock)
 {
     ipl_t ipl = spin_lock(&table.lock);
@@ -432,14 +567,16 @@ void shm_totals(struct shm_totals *t)
 void shm_validate(struct validate *v)
 {
     for (uint32_t n = shm_next(0); n < IPC_SLOTS; n = shm_next(n + 1))
-        validate_file_object(v, segment_of(table.slot[n].object)->memory);
+        if (segment_of(table.slot[n].object)->memory)
+            validate_file_object(v, segment_of(table.slot[n].object)->memory);
 }
 
 static void explain(struct census *c)
 {
     for (uint32_t n = shm_next(0); n < IPC_SLOTS; n = shm_next(n + 1)) {
         census_explain(c, CENSUS_NONPAGED, sizeof(struct segment), 1);
-        object_census(c, segment_of(table.slot[n].object)->memory);
+        if (segment_of(table.slot[n].object)->memory)
+            object_census(c, segment_of(table.slot[n].object)->memory);
     }
 }
 

@@ -11,7 +11,10 @@ struct validate;
 
 #define SHM_MAX LAYOUT_USER_TOP /* bytes of a segment */
 
-#define SHM_HUGETLB 04000u /* of shm_get: refused, ENOMEM */
+#define SHM_HUGETLB    04000u /* of shm_get: of huge pages */
+#define SHM_HUGE_SHIFT 26u    /* above: the logarithm of their size, 0: of the default */
+#define SHM_HUGE_MASK  63u
+#define SHM_HUGE_GROUP 0u /* the group that may make such segments without privilege */
 
 #define SHM_RDONLY 010000u
 #define SHM_RND    020000u
@@ -36,9 +39,11 @@ struct shm_totals {
     uint64_t pages, resident;
 };
 
-/* shmget: flags as for ipc_get, which says more errors. -EINVAL: bad size, or more than the segment
- * has; -ENOSPC, -ENOMEM. Returns the identifier. */
-int shm_get(const struct ipc_caller *c, int32_t key, uint64_t nbytes, uint32_t flags);
+/* shmget: flags as for ipc_get, which says more errors. may_lock: the caller may lock memory, so it
+ * may make a segment of huge pages. -EINVAL: bad size, also of huge pages, or more than the segment
+ * has; -ENOSPC, -ENOMEM; -EPERM: no huge pages for this caller. Returns the identifier. */
+int shm_get(const struct ipc_caller *c, int32_t key, uint64_t nbytes, uint32_t flags,
+            bool may_lock);
 /* shmat: map the segment at `va` (0: anywhere) in `as`. *at: its place. -EINVAL, -EACCES,
  * -ENOMEM. */
 int shm_attach(const struct ipc_caller *c, struct aspace *as, int id, vaddr_t va, uint32_t flags,

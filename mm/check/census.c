@@ -162,12 +162,14 @@ static void one_section(struct section *s, void *arg)
     struct census *c = arg;
     const struct section *shpt = s->related;
 
-    if (!(s->life & SECTION_PERMANENT))
+    if (!(s->life & SECTION_PERMANENT) && !s->owner)
         census_error(c, "section %s is temporary, and there with %lu shares",
                      s->gsd ? s->gsd->name : "(none)", s->life);
     census_explain(c, CENSUS_NONPAGED, sizeof(*s), 1);
     if (s->gsd)
         census_explain(c, CENSUS_PAGED, sizeof(*s->gsd), 1);
+    if (s->blocks)
+        census_explain(c, CENSUS_NONPAGED, s->npages / HUGE_PAGES * sizeof(pfn_t), 1);
     if (s->object)
         object_census(c, s->object);
     if (!shpt)

@@ -36,7 +36,19 @@ static void reservation(const struct rmd *r, void *arg)
         validate_stretch(v, r->pt_first.n, r->npt_pages, VALIDATE_RESERVED);
 }
 
-void validate_reservations(struct validate *v) { rmd_for_each(reservation, v); }
+static void huge_stretch(pfn_t first, uint64_t npages, void *arg)
+{
+    struct validate *v = arg;
+
+    v->reserved += npages;
+    validate_stretch(v, first.n, npages, VALIDATE_RESERVED);
+}
+
+void validate_reservations(struct validate *v)
+{
+    rmd_for_each(reservation, v);
+    huge_pool_stretches(huge_stretch, v);
+}
 
 /* ---- tables ---- */
 
@@ -163,9 +175,9 @@ static void mappings(struct validate *v, struct section *s, const char *name)
             validate_error(v, "section %s: nothing is mapped at %lx", name, m->start);
     }
     v->r.mappings += n;
-    if (n != s->nmaps || n + s->words != shares)
-        validate_error(v, "section %s: %lu mappings, counted as %lu, and %u words, %lu shares",
-                       name, n, s->nmaps, s->words, shares);
+    if (n != s->nmaps || n + s->holds != shares)
+        validate_error(v, "section %s: %lu mappings, counted as %lu, and %u holds, %lu shares",
+                       name, n, s->nmaps, s->holds, shares);
 }
 
 static void one_section(struct section *s, void *arg)
@@ -184,6 +196,7 @@ static void one_section(struct section *s, void *arg)
     if ((s->flags & SEC$M_MRES) && s->rmd && s->rmd->used != s->npages)
         validate_error(v, "section %s: %lu pages, %lu used of its reservation", name, s->npages,
                        s->rmd->used);
+    v->huge += s->blocks ? s->npages / HUGE_PAGES : 0;
     v->promised += s->promised - t.own - (section_is_alloc(s) ? 0 : t.data);
 }
 
@@ -192,11 +205,16 @@ static void uses(struct validate *v)
     static const char *const names[SECTION_USES] = {"global sections", "global page table entries",
                                                     "page-file pages of sections"};
     uint64_t counted[SECTION_USES], found[SECTION_USES];
+    struct huge_pool_stats pool;
 
     section_recount(counted, found);
     for (unsigned i = 0; i < SECTION_USES; i++)
         if (counted[i] != found[i])
             validate_error(v, "%lu %s, counted as %lu", found[i], names[i], counted[i]);
+    huge_pool_stats(&pool);
+    if (huge_pool_recount() != pool.free || pool.free + v->huge != pool.total)
+        validate_error(v, "%lu huge pages, of which %lu free, %lu counted, and %lu in sections",
+                       pool.total, huge_pool_recount(), pool.free, v->huge);
 }
 
 void validate_sections(struct validate *v)

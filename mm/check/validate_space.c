@@ -30,6 +30,19 @@ static struct map_entry *entry_next(struct space_walk *w, const struct map_entry
     return l ? list_entry(l, struct map_entry, link) : NULL;
 }
 
+/* PTEs of an entry with shared tables: one for each span, and of a part of a span that has a table
+   of its own (huge pages) one for each page. */
+static uint64_t shared_want(const struct map_entry *e)
+{
+    uint64_t n = 0;
+
+    for (vaddr_t va = e->start; va < e->end; va = (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN)
+        n += section_span_shared(e, va)
+                 ? 1
+                 : (MIN(e->end, (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN) - va) / PAGE_SIZE;
+    return n;
+}
+
 /* All PTEs of the current entry have been seen: compare their number. */
 static void entry_done(struct space_walk *w)
 {
@@ -39,7 +52,7 @@ static void entry_done(struct space_walk *w)
     if (!e->smap || !section_is_alloc(e->smap->section))
         return;
     if (e->smap->shared)
-        want = (e->end - e->start + PTE_L2_SPAN - 1) / PTE_L2_SPAN;
+        want = shared_want(e);
     if (w->filled != want)
         validate_error(w->v, "space %lx: the section at %lx has %lu of %lu PTEs", w->as->pt.root.n,
                        e->start, w->filled, want);
@@ -157,7 +170,7 @@ static void section_pte(struct space_walk *w, const struct map_entry *e, pte_t p
                                       : PFN_NONE;
 
     w->filled++;
-    if (e->smap->shared)
+    if (section_span_shared(e, va))
         wrong(w, va, pte, 3, "is private where tables are shared");
     else if ((pte & ~PTE_GH_MASK) != pte_make(frame, section_private_bits(e)))
         wrong(w, va, pte, 3, "is not the section's");
@@ -186,7 +199,7 @@ static void shared_pte(struct space_walk *w, pte_t pte, vaddr_t va, unsigned lev
 {
     const struct map_entry *e = entry_at(w, va);
     uint64_t span, spans = level == 2 ? 1 : PTE_SPAN_PAGES;
-    const struct section *s = e && e->smap && e->smap->shared ? e->smap->section : NULL;
+    const struct section *s = e && e->smap && section_span_shared(e, va) ? e->smap->section : NULL;
 
     if (!s || !s->related) {
         wrong(w, va, pte, level, "maps shared tables where no section has them");

@@ -171,7 +171,7 @@ static bool use_allows(const struct section_use *u, uint64_t n)
     return n == 0 || (u->use <= limit && n <= limit - u->use);
 }
 
-static void section_free(struct section *s)
+void section_free(struct section *s)
 {
     account_release(s->account, QUOTA_SECTIONS, 1);
     npp_free(s, sizeof(*s));
@@ -226,6 +226,13 @@ static bool any_gone(void)
 {
     return __atomic_load_n(&dead_sections, __ATOMIC_RELAXED) ||
            __atomic_load_n(&gone_sections, __ATOMIC_RELAXED);
+}
+
+void section_settle(void)
+{
+    mutex_lock(&section_end); /* waits for those who hold it shared */
+    release_gone();
+    mutex_unlock(&section_end);
 }
 
 void section_reap(void)
@@ -406,6 +413,58 @@ static cond_t room_locked(const struct section_kind *kind, uint64_t npages)
     return SS$_NORMAL;
 }
 
+static void enlist_locked(struct section *s)
+{
+    list_add_tail(&sections, &s->link);
+    use_add(&nsections, 1);
+    use_add(&gptes, gptes_of(s->kind, s->npages));
+    use_add(&pagfil_pages, pagfil_pages_of(s->kind, s->npages));
+}
+
+struct section *section_new(const struct section_kind *kind, uint64_t npages, uint32_t flags,
+                            cond_t *why)
+{
+    struct section *s = NULL;
+
+    *why = SS$_EXQUOTA;
+    if (!account_charge(account_self(), QUOTA_SECTIONS, 1))
+        return NULL;
+    *why = SS$_INSFMEM;
+    s = npp_alloc_zeroed(sizeof(*s));
+    if (!s) {
+        account_release(account_self(), QUOTA_SECTIONS, 1);
+        return NULL;
+    }
+    s->account = account_self();
+    s->kind = kind;
+    s->flags = SEC$M_GBL | kind->implied | flags;
+    s->npages = npages;
+    s->rad = RAD_ANY;
+    s->pte_bits = pte_bits_of(s->flags);
+    s->life = 1 | (s->flags & SEC$M_PERM ? SECTION_PERMANENT : 0);
+    spin_init(&s->lock, "section", RANK_SECTION, IPL_ASTDEL);
+    list_init(&s->maps);
+    return s;
+}
+
+cond_t section_enter(struct section *s, const char *name)
+{
+    struct section_request r = {.name = {.name = name, .length = (uint32_t)strlen(name)}};
+    cond_t status;
+
+    gsd_lock();
+    bury_locked();
+    status = room_locked(s->kind, s->npages);
+    if (status == SS$_NORMAL && !(s->gsd = gsd_alloc_locked(&r)))
+        status = SS$_INSFMEM;
+    if (status == SS$_NORMAL) {
+        s->gsd->section = s;
+        enlist_locked(s);
+    }
+    gsd_unlock();
+    return status;
+}
+
 static cond_t create_locked(const struct section_request *r, struct section **out)
 {
     const struct section_kind *kind = kind_of(r);
@@ -413,25 +472,12 @@ static cond_t create_locked(const struct section_request *r, struct section **ou
 
     if (status != SS$_NORMAL)
         return status;
-    if (!account_charge(account_self(), QUOTA_SECTIONS, 1))
-        return SS$_EXQUOTA;
+    struct section *s = section_new(kind, r->npages, r->flags, &status);
 
-    struct section *s = npp_alloc_zeroed(sizeof(*s));
-
-    if (!s) {
-        account_release(account_self(), QUOTA_SECTIONS, 1);
-        return SS$_INSFMEM;
-    }
-    s->account = account_self();
+    if (!s)
+        return status;
     s->gsd = gsd_alloc_locked(r);
-    s->kind = kind;
-    s->flags = SEC$M_GBL | kind->implied | r->flags;
-    s->npages = r->npages;
     s->rad = r->rad;
-    s->pte_bits = pte_bits_of(s->flags);
-    s->life = 1 | (s->flags & SEC$M_PERM ? SECTION_PERMANENT : 0);
-    spin_init(&s->lock, "section", RANK_SECTION, IPL_ASTDEL);
-    list_init(&s->maps);
     status = s->gsd ? kind->allocate(s, r) : SS$_INSFMEM;
     if (status != SS$_NORMAL) {
         if (s->gsd)
@@ -440,10 +486,7 @@ static cond_t create_locked(const struct section_request *r, struct section **ou
         return status;
     }
     gsd_insert_locked(s->gsd, s);
-    list_add_tail(&sections, &s->link);
-    use_add(&nsections, 1);
-    use_add(&gptes, gptes_of(kind, s->npages));
-    use_add(&pagfil_pages, pagfil_pages_of(kind, s->npages));
+    enlist_locked(s);
     *out = s;
     return s->tables_shared ? SS$_CREATED_SHPT : SS$_CREATED;
 }

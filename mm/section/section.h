@@ -2,12 +2,13 @@
  * Global sections (mm/section/README.md). A section has a GSD (name, identity, owner), a GSTE
  * (struct section) and a global page table.
  *
- * There are three kinds: demand-zero memory-resident sections (SEC$M_MRES, section.c),
+ * There are three kinds with names: demand-zero memory-resident sections (SEC$M_MRES, section.c),
  * page-file-backed sections (SEC$M_PAGFIL, section_pagfil.c) and page-frame sections (SEC$M_PFNMAP,
- * section_pfn.c). What differs between kinds is in a table, struct section_kind. The global page
- * table of a memory-resident section is the set of level-3 pages that its mappers may share. Those
- * pages form a section of their own, the SHPT section, linked with the section whose pages they map
- * (shpt.h). Results are condition values unless said otherwise.
+ * section_pfn.c). Sections of huge pages have none (section_huge.h). What differs between kinds is
+ * in a table, struct section_kind. The global page table of a memory-resident section is the set
+ * of level-3 pages that its mappers may share. Those pages form a section of their own, the SHPT
+ * section, linked with the section whose pages they map (shpt.h). Results are condition values
+ * unless said otherwise.
  */
 #ifndef MM_SECTION_SECTION_H
 #define MM_SECTION_SECTION_H
@@ -19,6 +20,7 @@
 #include "kernel/base/treap.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/pt/pte_forms.h"
+#include "mm/section/huge_pool.h"
 #include "mm/section/reserved.h"
 
 #define SECTION_NAME_MAX 43 /* GSD$C_MAXNAMLEN */
@@ -101,11 +103,15 @@ struct section {                     /* GSTE, nonpaged pool: faults read it */
     uint64_t life;        /* atomic, see above */
     uint64_t valid_pages; /* atomic: pages that have a frame */
     struct section_counts counts;
-    uint32_t words;            /* atomic: shares that futexes hold by the names of its words */
+    uint32_t holds;            /* atomic: shares without a mapping, of futexes by the names of its
+                                  words, and of what has huge pages without mapping them */
     struct spinlock lock;      /* RANK_SECTION: the list of mappings */
     struct list maps;          /* of struct section_map; lock */
     uint64_t nmaps;            /* lock */
     struct section *dead_next; /* next on dead_sections or gone_sections (section.c) */
+    /* Sections of huge pages only: */
+    const pfn_t *blocks; /* constant: the first frame of each; else NULL */
+    void *owner;         /* constant: of the huge pages, as section_huge_create() was told */
     /* SHPT section only: */
     pfn_t *upper;       /* constant: level-2 pages, one for each 1,024 level-3 pages */
     uint64_t nupper;    /* constant: level-2 pages */
@@ -122,6 +128,8 @@ static inline pfn_t section_frame(const struct section *s, uint64_t page)
 {
     uint64_t run;
 
+    if (s->blocks)
+        return pfn_add(s->blocks[page / HUGE_PAGES], page % HUGE_PAGES);
     return s->extents ? rmd_extent_frame(s->extents, page, &run) : pfn_add(s->first, page);
 }
 
@@ -130,6 +138,8 @@ static inline uint64_t section_run(const struct section *s, uint64_t page)
 {
     uint64_t run = s->npages - page;
 
+    if (s->blocks)
+        return HUGE_PAGES - page % HUGE_PAGES;
     if (s->extents)
         rmd_extent_frame(s->extents, page, &run);
     return run < s->npages - page ? run : s->npages - page;
@@ -184,6 +194,21 @@ void section_uncreate(struct section *s);
    free at once: it can no longer be mapped, but existing mappings stay. SS$_NORMAL, SS$_NOSUCHSEC,
    SS$_NOTCREATOR. IPL 0, no mutex of rank MUTEX_SECTION_END or above. */
 cond_t section_mark_delete(const struct section_request *r);
+
+/* A section without a name, not in the list of sections yet, with one share for the caller, charged
+   to the current user. NULL with the reason in *why: SS$_EXQUOTA, SS$_INSFMEM. Any IPL 0 context.
+   */
+struct section *section_new(const struct section_kind *kind, uint64_t npages, uint32_t flags,
+                            cond_t *why);
+/* Enter a section of section_new(), which has all its memory, in the list; `name` is for display.
+   SS$_NORMAL; SS$_GSDFULL, SS$_GPTFULL, SS$_INSFMEM: it is not entered. IPL 0; takes the GSD
+   mutex. */
+cond_t section_enter(struct section *s, const char *name);
+/* Free a section that is not in the list and has given its memory back. */
+void section_free(struct section *s);
+/* Wait until all that deleted sections held has been freed. IPL 0, no mutex of rank
+   MUTEX_SECTION_END or above. */
+void section_settle(void);
 
 /* Take a share. False: the section is being deleted, or has SECTION_SHARES_MAX shares. Any IPL. */
 bool section_try_share(struct section *s);

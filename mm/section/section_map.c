@@ -174,10 +174,8 @@ cond_t section_map_check(struct aspace *as, const struct section_map_request *r,
 
 /* ---- mappings ---- */
 
-/* A mapping that is on no list yet, charged to the current thread's user. NULL: *why is SS$_EXQUOTA
-   or SS$_INSFMEM. */
-static struct section_map *smap_create(struct aspace *as, struct section *s, vaddr_t start,
-                                       bool shared, cond_t *why)
+struct section_map *section_map_new(struct aspace *as, struct section *s, vaddr_t start,
+                                    bool shared, cond_t *why)
 {
     uint16_t account = pool_account();
     bool full;
@@ -191,12 +189,12 @@ static struct section_map *smap_create(struct aspace *as, struct section *s, vad
         m->start = start;
         m->shared = shared;
         m->account = account;
-        m->table = PFN_NONE;
+        m->table = m->level3 = PFN_NONE;
     }
     return m;
 }
 
-static void smap_free(struct section_map *m)
+void section_map_free(struct section_map *m)
 {
     npp_free_counted(m, sizeof(*m), QUOTA_SECTION_MAPS, m->account);
 }
@@ -218,7 +216,7 @@ int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_en
 
     if (!section_try_share(s))
         return -ENOMEM;
-    other->smap = smap_create(as, s, start, e->smap->shared, &why);
+    other->smap = section_map_new(as, s, start, e->smap->shared, &why);
     if (!other->smap) {
         section_drop(s);
         return -ENOMEM;
@@ -229,7 +227,7 @@ int section_map_copy(struct aspace *as, const struct map_entry *e, struct map_en
 void section_map_uncopy(struct map_entry *other)
 {
     section_drop(other->smap->section); /* not the last share: the copied mapping has another */
-    smap_free(other->smap);
+    section_map_free(other->smap);
     other->smap = NULL;
 }
 
@@ -244,7 +242,7 @@ static void smap_end(struct section_map *m)
     list_remove(&m->link);
     s->nmaps--;
     spin_unlock(&s->lock, ipl);
-    smap_free(m);
+    section_map_free(m);
     section_drop(s);
 }
 
@@ -288,7 +286,7 @@ cond_t section_map(struct aspace *as, struct section *s, const struct section_ma
 {
     struct map_entry *e = map_entry_alloc();
     cond_t status;
-    struct section_map *m = smap_create(as, s, 0, false, &status);
+    struct section_map *m = section_map_new(as, s, 0, false, &status);
     struct plan p;
 
     if (e && m) {
@@ -304,7 +302,7 @@ cond_t section_map(struct aspace *as, struct section *s, const struct section_ma
     if (e)
         map_entry_free(e);
     if (m)
-        smap_free(m);
+        section_map_free(m);
     return status;
 }
 
@@ -383,7 +381,8 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
 
 static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
 {
-    if (access == FAULT_EXEC || (access == FAULT_WRITE && !(e->prot & MAP_W)))
+    if ((access == FAULT_EXEC && !(e->prot & MAP_X)) ||
+        (access == FAULT_WRITE && !(e->prot & MAP_W)))
         return -EACCES;
     return e->smap->shared ? fault_shared(as, e, va) : fault_private(as, e, va);
 }
@@ -401,27 +400,42 @@ static int op_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr
     return 0;
 }
 
+static void op_split_cancel(struct map_entry *second)
+{
+    if (second->smap->table.n)
+        page_free(second->smap->table);
+    if (second->smap->level3.n)
+        page_free(second->smap->level3);
+    section_map_uncopy(second);
+}
+
+/* Allocate for m the tables of its own that a split of e at va needs. 0 or -ENOMEM. */
+static int split_tables(const struct map_entry *e, struct section_map *m, vaddr_t va)
+{
+    unsigned rad = m->aspace->pt.home_rad;
+    int err = 0;
+
+    if (va % PTE_L1_SPAN != 0 && section_block_shared(m->aspace, va))
+        err = page_alloc(0, PAGE_T_PT, rad, &m->table);
+    if (!err && va % PTE_L2_SPAN != 0 && section_span_shared(e, va))
+        err = page_alloc(0, PAGE_T_PT, rad, &m->level3);
+    return err;
+}
+
 static int op_split_prepare(struct map_entry *e, struct map_entry *second, vaddr_t va)
 {
     struct section_map *m = e->smap;
     int err;
 
-    if (m->shared && va % PTE_L2_SPAN != 0)
+    if (e->flags & MAPF_HUGE ? va % HUGE_BYTES != 0 : m->shared && va % PTE_L2_SPAN != 0)
         return -EINVAL;
     err = section_map_copy(m->aspace, e, second, va);
-    if (err || !m->shared || va % PTE_L1_SPAN == 0 || !section_block_shared(m->aspace, va))
-        return err;
-    err = page_alloc(0, PAGE_T_PT, m->aspace->pt.home_rad, &second->smap->table);
-    if (err)
-        section_map_uncopy(second);
+    if (!err && m->shared) {
+        err = split_tables(e, second->smap, va);
+        if (err)
+            op_split_cancel(second);
+    }
     return err;
-}
-
-static void op_split_cancel(struct map_entry *second)
-{
-    if (second->smap->table.n)
-        page_free(second->smap->table);
-    section_map_uncopy(second);
 }
 
 static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
@@ -432,13 +446,23 @@ static void op_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
         section_tables_unshare(m->aspace, e, va, m->table);
     else if (m->table.n) /* the split at the range's other end has already unshared it */
         page_free(m->table);
-    m->table = PFN_NONE;
+    if (m->level3.n)
+        section_tables_own_span(m->aspace, e, va, m->level3);
+    m->table = m->level3 = PFN_NONE;
     section_map_link(second);
     section_tables_cut(m->aspace, e, va);
 }
 
 /* The protection in shared page tables applies to all processes that map them. */
-static bool op_is_fixed(const struct map_entry *e) { return e->smap->shared; }
+static bool op_is_fixed(const struct map_entry *e)
+{
+    return e->smap->shared && !(e->flags & MAPF_HUGE);
+}
+
+static int op_protect_prepare(struct aspace *as, struct map_entry *e)
+{
+    return e->smap->shared ? section_tables_own(as, e) : 0;
+}
 
 /* Private tables only. prot does not exceed the access that the mapping was made with. */
 static vaddr_t op_protect(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end,
@@ -490,7 +514,7 @@ static bool word_hold(void *base)
     bool held = section_try_share(s);
 
     if (held)
-        __atomic_fetch_add(&s->words, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&s->holds, 1, __ATOMIC_RELAXED);
     return held;
 }
 
@@ -498,24 +522,25 @@ static void word_drop(void *base)
 {
     struct section *s = base;
 
-    __atomic_fetch_sub(&s->words, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&s->holds, 1, __ATOMIC_RELAXED);
     section_drop(s);
     section_reap();
 }
 
-static const struct word_keeper word_keeper = {.hold = word_hold, .drop = word_drop};
+const struct word_keeper section_word_keeper = {.hold = word_hold, .drop = word_drop};
 
 static void *op_word_base(const struct map_entry *e) { return e->smap->section; }
 
 const struct map_ops section_map_ops = {
     .name = "section",
     .word_base = op_word_base,
-    .word_keeper = &word_keeper,
+    .word_keeper = &section_word_keeper,
     .fault = op_fault,
     .unmap = op_unmap,
     .fork = op_fork,
     .protect = op_protect,
     .is_fixed = op_is_fixed,
+    .protect_prepare = op_protect_prepare,
     .split_prepare = op_split_prepare,
     .split_cancel = op_split_cancel,
     .split = op_split,

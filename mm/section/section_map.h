@@ -17,13 +17,16 @@ struct section_map {         /* nonpaged pool; constant while it is linked, exce
     struct aspace *aspace;   /* no reference: unlinked before the address space is freed. NULL: the
                                 place of a walk of the list */
     vaddr_t start;           /* of the map entry */
-    bool shared;             /* through shared page tables */
+    bool shared;             /* through shared page tables; the aspace's mutex, exclusive, and
+                                section.lock: once false it stays so */
     uint16_t account;        /* number of the account that is charged for it (kernel/quota) */
-    pfn_t table; /* a level-2 page for a split that is prepared, else PFN_NONE; the aspace's mutex,
-                    exclusive */
+    pfn_t table, level3;     /* a level-2 and a level-3 page for a split that is prepared, else
+                            PFN_NONE; the aspace's mutex, exclusive */
 };
 
-extern const struct map_ops section_map_ops; /* memory-resident and page-frame sections */
+struct word_keeper;
+extern const struct word_keeper section_word_keeper; /* of their words */
+extern const struct map_ops section_map_ops;         /* memory-resident and page-frame sections */
 
 struct section_map_request {
     uint64_t region_id;
@@ -47,6 +50,12 @@ cond_t section_map_check(struct aspace *as, const struct section_map_request *r,
    SS$_INSFMEM, SS$_EXQUOTA (USER_SECTION_MAPS). IPL 0; takes the mutex of as, exclusively. */
 cond_t section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
                    vaddr_t *va, uint64_t *length);
+
+/* A mapping that is on no list yet, charged to the current thread's user. NULL: *why is SS$_EXQUOTA
+   or SS$_INSFMEM. section_map_free() frees one that is on no list. */
+struct section_map *section_map_new(struct aspace *as, struct section *s, vaddr_t start,
+                                    bool shared, cond_t *why);
+void section_map_free(struct section_map *m);
 
 /* The next four are for the operations of mappings. The address space's mutex is held exclusively,
    or no other thread can reach the address space yet.

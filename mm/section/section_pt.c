@@ -37,6 +37,18 @@
 
 #define BLOCK PTE_L1_SPAN /* what a level-2 page maps */
 
+/* The end of the span that contains va. */
+static vaddr_t span_end(vaddr_t va) { return (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN; }
+
+/* How many spans from va on, in [va, end) and in one level-2 page, the entry maps by shared level-3
+   pages. It does so with the span at va. */
+static uint64_t shared_spans(const struct map_entry *e, vaddr_t va, vaddr_t end)
+{
+    uint64_t left = end - va + (e->flags & MAPF_HUGE ? 0 : PTE_L2_SPAN - 1);
+
+    return MIN(left / PTE_L2_SPAN, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
+}
+
 /* Allocate a table page. All PTEs are zero except the n from index on, which the caller fills in
    before it installs the page; they are left as they are, so that nothing is written twice. NULL:
    out of memory. */
@@ -165,7 +177,8 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
         pt_mark(l2, n);
     } else {
         copy_shared(shpt, l2, va, span, n);
-        pin_table(l2, 1);
+        if (!section_is_alloc(shpt->related))
+            pin_table(l2, 1);
     }
     return 0;
 }
@@ -180,31 +193,6 @@ static bool share_block(struct aspace *as, const struct section *shpt, const str
 
     return va % BLOCK == 0 && end - va >= BLOCK && page % (BLOCK / PAGE_SIZE) == 0 &&
            pt_cas(pt_lookup(&as->pt, va, 1), 0, shpt_l1_pte(shpt, page / PTE_SPAN_PAGES));
-}
-
-/* Fill in PTEs for [*at, end), advancing *at past those that are done. 0 or -ENOMEM. */
-static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
-{
-    const struct section *shpt = e->smap->section->related;
-    vaddr_t va;
-
-    while ((va = *at) < end) {
-        if (share_block(as, shpt, e, va, end)) {
-            *at += BLOCK;
-            continue;
-        }
-
-        uint64_t left = (end - va + PTE_L2_SPAN - 1) / PTE_L2_SPAN;
-        uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - pte_l2_index(va));
-
-        if (fill_shared(as, shpt, va, section_page_at(e, va) / PTE_SPAN_PAGES, n) != 0)
-            return -ENOMEM;
-        *at += n * PTE_L2_SPAN;
-    }
-    /* Acquire: the contents of level-3 pages whose PTEs were copied. Release: the PTEs, before a
-       CPU loads this address space. */
-    __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    return 0;
 }
 
 /* Fill in level-3 PTEs for n pages at va, all in one level-3 page and with contiguous frames. 0 or
@@ -235,8 +223,8 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
     return 0;
 }
 
-/* ALLOC section, private tables: fill in all PTEs, with the hints that this mapping's addresses
-   allow. Arguments and result as for map_shared(). */
+/* ALLOC section, private tables: fill in all PTEs for [*at, end), with the hints that this
+   mapping's addresses allow, advancing *at past those that are done. 0 or -ENOMEM. */
 static int map_private_alloc(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
 {
     vaddr_t va;
@@ -263,6 +251,36 @@ static uint64_t count_run(const pte_t *p, vaddr_t va, uint64_t n)
     for (; n; n--)
         count += pte_maps_page(va, *p++);
     return count;
+}
+
+/* Fill in PTEs for [*at, end), advancing *at past those that are done. 0 or -ENOMEM. */
+static int map_shared(struct aspace *as, const struct map_entry *e, vaddr_t *at, vaddr_t end)
+{
+    const struct section *shpt = e->smap->section->related;
+    vaddr_t va;
+
+    while ((va = *at) < end) {
+        if (share_block(as, shpt, e, va, end)) {
+            *at += BLOCK;
+            continue;
+        }
+
+        if (!section_span_shared(e, va)) {
+            if (map_private_alloc(as, e, at, MIN(end, span_end(va))) != 0)
+                return -ENOMEM;
+            continue;
+        }
+
+        uint64_t n = shared_spans(e, va, end);
+
+        if (fill_shared(as, shpt, va, section_page_at(e, va) / PTE_SPAN_PAGES, n) != 0)
+            return -ENOMEM;
+        *at += n * PTE_L2_SPAN;
+    }
+    /* Acquire: the contents of level-3 pages whose PTEs were copied. Release: the PTEs, before a
+       CPU loads this address space. */
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    return 0;
 }
 
 /* Clear n PTEs of one table, the first of which maps va, and update the table's count of PTEs.
@@ -294,20 +312,21 @@ static void drop_table(struct aspace *as, pte_t *upper, struct tb_gather *g)
     tb_gather_page(g, pfn);
 }
 
-/* Clear the entry's n PTEs in one table from va on: level 2 if its tables are shared, else level 3.
-   A private table that they fill is freed whole; what is cleared is left for pt_prune(). */
+/* Clear the entry's n PTEs in one table from va on: level 2 if its tables there are shared, else
+   level 3. A private table that they fill is freed whole; what is cleared is left for pt_prune().
+   */
 static void clear_part(struct aspace *as, const struct map_entry *e, vaddr_t va, uint64_t n,
-                       struct tb_gather *g)
+                       bool shared, struct tb_gather *g)
 {
     bool all = section_is_alloc(e->smap->section);
-    pte_t *p = pt_lookup(&as->pt, va, e->smap->shared ? 2 : 3);
+    pte_t *p = pt_lookup(&as->pt, va, shared ? 2 : 3);
 
     if (!p)
         return; /* private tables, FLUID, and no page was accessed there */
-    if (e->smap->shared && !all)
+    if (shared && !all)
         pin_table(p, -1);
     if (g && all && n == PTES_PER_PAGE)
-        drop_table(as, pt_lookup(&as->pt, va, e->smap->shared ? 1 : 2), g);
+        drop_table(as, pt_lookup(&as->pt, va, shared ? 1 : 2), g);
     else
         clear_run(p, va, n, all);
 }
@@ -325,34 +344,35 @@ static void clear_block(struct aspace *as, vaddr_t va, vaddr_t end)
 static void clear_tables(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
                          struct tb_gather *g)
 {
-    /* As a shift: a division takes a hundred instructions. */
-    unsigned shift = e->smap->shared ? PTE_L2_SHIFT : PAGE_SHIFT;
-
     while (va < end) {
         if (e->smap->shared && section_block_shared(as, va)) {
             clear_block(as, va, end);
             va += BLOCK;
-            continue;
+        } else if (section_span_shared(e, va)) {
+            uint64_t n = shared_spans(e, va, end);
+
+            clear_part(as, e, va, n, true, g);
+            va += n * PTE_L2_SPAN;
+        } else {
+            uint64_t n = (MIN(end, span_end(va)) - va) / PAGE_SIZE;
+
+            clear_part(as, e, va, n, false, g);
+            va += n * PAGE_SIZE;
         }
-
-        uint64_t index = e->smap->shared ? pte_l2_index(va) : pte_l3_index(va);
-        uint64_t left = (end - va + (1UL << shift) - 1) >> shift;
-        uint64_t n = MIN(left, (uint64_t)PTES_PER_PAGE - index);
-
-        clear_part(as, e, va, n, g);
-        va += n << shift;
     }
 }
 
 /* Free the private tables of the entry that are empty. With shared tables only level-2 pages can
    become empty, since the level-3 pages are the section's, so pt_prune() is called for one address
-   in each level-2 page. */
+   in each level-2 page; and the level-3 pages of parts of a span at both ends (huge pages), that of
+   the end first, since the level-2 page is empty without it. */
 static void prune(struct aspace *as, const struct map_entry *e, struct tb_gather *g)
 {
     if (!e->smap->shared) {
         pt_prune(&as->pt, e->start, e->end, g);
         return;
     }
+    pt_prune(&as->pt, e->end - PAGE_SIZE, e->end, g);
     for (vaddr_t va = e->start; va < e->end; va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN)
         pt_prune(&as->pt, va, va + 1, g);
 }
@@ -433,6 +453,93 @@ void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_
     tb_gather_flush(&g);
 }
 
+/* Point the level-2 PTE of the span at va to `table`, filled in with the entry's private PTEs. The
+   caller flushes; until then a walk may use either table, which map the same. */
+static void own_span(struct aspace *as, const struct map_entry *e, vaddr_t va, pfn_t table)
+{
+    vaddr_t span = va & ~(PTE_L2_SPAN - 1);
+    pte_t *l2 = pt_lookup(&as->pt, span, 2), *l3 = kseg_page(table);
+    uint64_t page = section_page_at(e, span);
+
+    for (unsigned i = 0; i < PTES_PER_PAGE; i += HUGE_PAGES)
+        gh_fill(l3 + i, HUGE_PAGES, (span >> PAGE_SHIFT) + i,
+                section_frame(e->smap->section, page + i), section_private_bits(e));
+    page_of(table)->owner = kseg_paddr(l2).a;
+    page_of(table)->aux = PTES_PER_PAGE;
+    page_of(table)->groups = pt_groups(NULL, PTES_PER_PAGE);
+    pt_store(l2, pte_table(table));
+    __atomic_fetch_add(&as->pt.tables, 1, __ATOMIC_RELAXED);
+}
+
+static void flush_tables(struct aspace *as)
+{
+    struct tb_gather g;
+
+    tb_gather_begin(&g, &as->pt.loaded, TB_PTPAGE);
+    gather_all(&g);
+    tb_gather_flush(&g);
+}
+
+void section_tables_own_span(struct aspace *as, const struct map_entry *e, vaddr_t va, pfn_t table)
+{
+    own_span(as, e, va, table);
+    flush_tables(as);
+}
+
+/* A stock of table pages: each begins with the number of the next. */
+static pfn_t stock_take(pfn_t *stock)
+{
+    pfn_t pfn = *stock;
+
+    *stock = *(pfn_t *)kseg_page(pfn);
+    return pfn;
+}
+
+static int stock_fill(const struct aspace *as, uint64_t n, pfn_t *stock)
+{
+    int err = 0;
+    pfn_t pfn;
+
+    *stock = PFN_NONE;
+    while (!err && n--) {
+        err = thread_killed() ? -EINTR : page_alloc(0, PAGE_T_PT, as->pt.home_rad, &pfn);
+        if (!err) {
+            *(pfn_t *)kseg_page(pfn) = *stock;
+            *stock = pfn;
+        }
+    }
+    while (err && stock->n)
+        page_free(stock_take(stock));
+    return err;
+}
+
+int section_tables_own(struct aspace *as, struct map_entry *e)
+{
+    struct section *s = e->smap->section;
+    vaddr_t first = (e->start + PTE_L2_SPAN - 1) & ~(PTE_L2_SPAN - 1);
+    vaddr_t last = e->end & ~(PTE_L2_SPAN - 1);
+    uint64_t n = last > first ? (last - first) / PTE_L2_SPAN : 0;
+    pfn_t stock;
+    int err;
+    ipl_t ipl;
+
+    for (vaddr_t va = first; va < last; va = (va & ~(BLOCK - 1)) + BLOCK)
+        n += section_block_shared(as, va);
+    err = stock_fill(as, n, &stock);
+    if (err)
+        return err;
+    for (vaddr_t va = first; va < last; va += PTE_L2_SPAN) {
+        if (section_block_shared(as, va))
+            section_tables_unshare(as, e, va, stock_take(&stock));
+        own_span(as, e, va, stock_take(&stock));
+    }
+    flush_tables(as);
+    ipl = spin_lock(&s->lock);
+    e->smap->shared = false;
+    spin_unlock(&s->lock, ipl);
+    return 0;
+}
+
 void section_tables_protect(struct aspace *as, struct map_entry *e, unsigned prot)
 {
     vaddr_t at = e->start;
@@ -456,6 +563,8 @@ void section_tables_cut(struct aspace *as, const struct map_entry *e, vaddr_t va
     vaddr_t at = low;
     struct tb_gather g;
 
+    if (e->flags & MAPF_HUGE)
+        return; /* level-2 PTEs have no hints, and huge pages are not cut */
     if (!section_is_alloc(e->smap->section)) { /* no hints; both mappings keep the level-2 page */
         if (e->smap->shared && va % BLOCK != 0)
             pin_table(pt_lookup(&as->pt, va, 2), 1);

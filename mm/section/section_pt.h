@@ -27,6 +27,17 @@ static inline bool section_block_shared(struct aspace *as, vaddr_t va)
     return (pt_load(pt_lookup(&as->pt, va, 1)) & PTE_SW_SHPT) != 0;
 }
 
+/* Is the level-3 page that maps va the section's own, shared through a PTE above it? A mapping with
+   shared tables shares them all, but of huge pages it shares only those of whole spans: what lies
+   beside a part of a span may be anything. */
+static inline bool section_span_shared(const struct map_entry *e, vaddr_t va)
+{
+    vaddr_t span = va & ~(PTE_L2_SPAN - 1);
+
+    return e->smap->shared &&
+           (!(e->flags & MAPF_HUGE) || (span >= e->start && span + PTE_L2_SPAN <= e->end));
+}
+
 /* Fill in the entry's PTEs, with the granularity hints that its addresses allow. 0; -ENOMEM, or
    -EINTR if the caller is to end, with nothing filled in.
    Shared tables:         a level-1 PTE for each 8 GiB block that the entry covers, level-2 PTEs for
@@ -40,6 +51,13 @@ void section_tables_take_down(struct aspace *as, const struct map_entry *e);
    with the same PTEs, and flush. `table` is the page for it, allocated as PAGE_T_PT; its contents
    do not matter. Other processes that share the section's level-2 page are not affected. */
 void section_tables_unshare(struct aspace *as, const struct map_entry *e, vaddr_t va, pfn_t table);
+/* Huge pages: replace the section's level-3 page, which maps va, by a private one with the same
+   translations, and flush. The level-2 page is private already. `table` is the page for it,
+   allocated as PAGE_T_PT. */
+void section_tables_own_span(struct aspace *as, const struct map_entry *e, vaddr_t va, pfn_t table);
+/* Huge pages: replace all shared tables of the entry by private ones with the same translations. 0;
+   -ENOMEM or -EINTR, with nothing changed. */
+int section_tables_own(struct aspace *as, struct map_entry *e);
 /* Private tables: change the entry's protection to prot. All its PTEs are cleared and flushed, then
    filled in again (FLUID: by faults), so that PTEs of one granularity-hint block never differ in
    protection. */

@@ -13,6 +13,21 @@
 #include "mm/section/section_pt.h"
 #include "mm/section/shpt.h"
 
+/* Count the level-2 PTEs of n spans from va on that map shared level-3 pages. Of huge pages the
+   first and the last may map one of the process's own. */
+static void walk_level2(const pte_t *table, uint64_t n, const struct map_entry *e, vaddr_t va,
+                        struct gh_count *l2)
+{
+    if (n && !section_span_shared(e, va)) {
+        table++;
+        n--;
+        va = (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN;
+    }
+    if (n && !section_span_shared(e, va + (n - 1) * PTE_L2_SPAN))
+        n--;
+    gh_count(table, n, va >> 23, l2);
+}
+
 static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh_count *l3,
                          struct gh_count *l2, uint64_t *l1)
 {
@@ -23,7 +38,7 @@ static void walk_mapping(struct aspace *as, const struct map_entry *e, struct gh
 
         *l1 += section_block_shared(as, va);
         if (table && e->smap->shared)
-            gh_count(table, n, va >> 23, l2);
+            walk_level2(table, n, e, va, l2);
         for (; n && va < e->end; n--) {
             uint64_t pages = MIN((e->end - va) / PAGE_SIZE, PTE_SPAN_PAGES - pte_l3_index(va));
             pte_t *pte = pt_lookup(&as->pt, va, 3);

@@ -116,6 +116,19 @@ static bool fill_alloc(struct section *s, struct section *shpt, pfn_t l3_first)
     return true;
 }
 
+/* The same for a section of huge pages, whose level-3 pages are allocated one by one. */
+static bool fill_huge(struct section *s, struct section *shpt)
+{
+    for (uint64_t page = 0; page < s->npages; page += HUGE_PAGES) {
+        pte_t *l3 = pt_table(shpt_table_get(shpt, page / PTE_SPAN_PAGES));
+
+        if (thread_killed())
+            return false;
+        gh_fill(l3 + page % PTE_SPAN_PAGES, HUGE_PAGES, page, section_frame(s, page), s->pte_bits);
+    }
+    return true;
+}
+
 static void shpt_free(struct section *shpt)
 {
     npp_free(shpt->upper, shpt->nupper * sizeof(pfn_t));
@@ -142,7 +155,7 @@ int shpt_create(struct section *s)
     shpt->flags = (s->flags & ~SEC$M_PERM) | SEC$M_SHARED_PTS;
     shpt->rad = s->rad;
     shpt->rmd = s->rmd;
-    if (section_is_alloc(s)) {
+    if (section_is_alloc(s) && !s->blocks) {
         shpt->first = r->pt_first;
         if (r->npt_pages >= shpt->npages + shpt->nupper)
             reserved_upper = shpt->nupper;
@@ -156,7 +169,8 @@ int shpt_create(struct section *s)
         }
     shpt->related = s;
     s->related = shpt;
-    if (section_is_alloc(s) && !fill_alloc(s, shpt, shpt->first)) {
+    if (section_is_alloc(s) &&
+        !(s->blocks ? fill_huge(s, shpt) : fill_alloc(s, shpt, shpt->first))) {
         shpt_delete(s);
         return -EINTR;
     }
@@ -193,6 +207,14 @@ static inline void for_each_touched(struct section *shpt, pfn_t table,
     }
 }
 
+/* Free the level-3 pages of a section of huge pages, as far as they are there. */
+static void free_tables(struct section *shpt)
+{
+    for (uint64_t span = 0; span < shpt->npages; span++)
+        if (pte_valid(*shpt_l2_pte(shpt, span)))
+            own_page_back(shpt, pte_pfn(*shpt_l2_pte(shpt, span)));
+}
+
 static void free_frame(struct section *shpt, pfn_t pfn)
 {
     (void)shpt;
@@ -211,6 +233,8 @@ void shpt_delete(struct section *s)
 {
     struct section *shpt = s->related;
 
+    if (s->blocks)
+        free_tables(shpt);
     if (!section_is_alloc(s))
         for (uint64_t i = 0; i < shpt->nupper; i++)
             for_each_touched(shpt, shpt->upper[i], free_table);

@@ -17,8 +17,8 @@ uint64_t shpt_l3_pages(uint64_t npages);
 uint64_t shpt_l2_pages(uint64_t npages);
 
 /* Create the SHPT section of s and link the two. If s is ALLOC, the level-3 pages are taken from
-   its reservation and filled in; otherwise they are allocated later, out of s's promise. 0, or
-   -ENOMEM with nothing left allocated. IPL 0; GSD mutex held. */
+   its reservation and filled in, or of huge pages out of its promise; otherwise they are allocated
+   later, out of s's promise. 0, or -ENOMEM or -EINTR with nothing left allocated. IPL 0. */
 int shpt_create(struct section *s);
 /* Free the SHPT section of s, its pages and, if s is FLUID, the pages of s. There are no mappings
    any more. IPL 0. */

@@ -275,7 +275,7 @@ bool aspace_user_range(vaddr_t va, uint64_t len)
 
 /* Choose or check the address of a new mapping. With MAPF_FIXED the range may hold entries, which
    the caller removes. 0, -ENOMEM (no such range), or -EEXIST. */
-static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
+static int place(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t align, unsigned flags)
 {
     if (flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) {
         if (!aspace_user_range(*va, len))
@@ -286,11 +286,10 @@ static int place(struct aspace *as, vaddr_t *va, uint64_t len, unsigned flags)
             return -EEXIST;
         return 0;
     }
-    if (*va & PAGE_MASK)
-        *va = (*va + PAGE_MASK) & ~PAGE_MASK;
+    *va = (*va + align - 1) & ~(align - 1);
     if (*va && aspace_user_range(*va, len) && aspace_range_free_locked(as, *va, len))
         return 0;
-    *va = aspace_find_locked(as, len, PAGE_SIZE, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
+    *va = aspace_find_locked(as, len, align, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
     return *va ? 0 : -ENOMEM;
 }
 
@@ -308,6 +307,18 @@ static bool may_map_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned
          e = aspace_first_in_locked(as, e->end, va + len))
         replaced += MIN(e->end, va + len) - MAX(e->start, va);
     return replaced && aspace_may_grow_locked(as, len - replaced, data);
+}
+
+int aspace_place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t align, unsigned prot,
+                        unsigned flags)
+{
+    int err = place(as, va, len, align, flags);
+
+    if (!err && unlikely(!may_map_locked(as, *va, len, prot, flags)))
+        err = -ENOMEM;
+    if (!err && (flags & MAPF_FIXED))
+        err = aspace_unmap_locked(as, *va, len);
+    return err;
 }
 
 static void insert_anon(struct aspace *as, struct map_entry *e, vaddr_t va, uint64_t len,
@@ -344,11 +355,7 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     if (!e)
         return -ENOMEM;
     mutex_lock(&as->lock);
-    err = place(as, va, len, flags);
-    if (!err && unlikely(!may_map_locked(as, *va, len, prot, flags)))
-        err = -ENOMEM;
-    if (!err && (flags & MAPF_FIXED))
-        err = aspace_unmap_locked(as, *va, len);
+    err = aspace_place_locked(as, va, len, PAGE_SIZE, prot, flags);
     if (err) {
         mutex_unlock(&as->lock);
         map_entry_free(e);

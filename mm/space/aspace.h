@@ -18,6 +18,7 @@
 #define MAPF_SHARED          0x4u  /* writes go to the object, and fork shares it */
 #define MAPF_GROWSDOWN       0x8u  /* stack: lowest page is a guard, grows down on fault */
 #define MAPF_REGION          0x20u /* may lie inside created regions (mm/space/region.c) */
+#define MAPF_HUGE            0x80u /* of huge pages; is never split within one */
 #define MAPF_READONLY        0x40u /* its protection may never allow writing */
 
 struct mm_object;
@@ -51,6 +52,9 @@ struct map_ops {
                        unsigned prot);
     /* Is the protection of this entry fixed, although there is `protect`? NULL: no. */
     bool (*is_fixed)(const struct map_entry *e);
+    /* Before the protection of the whole entry is changed: do what may fail, which leaves the
+       mapping as it was. 0, -ENOMEM, or -EINTR: the caller is to end. NULL: nothing to do. */
+    int (*protect_prepare)(struct aspace *as, struct map_entry *e);
     /* Allocate for `second` what a split of e at va needs; of second only ops and pt are filled in
        yet. An error refuses the split, and with it the munmap or mprotect of a part of the entry,
        which has changed nothing so far. NULL: every split is possible. */
@@ -200,6 +204,10 @@ int aspace_check_mapped(struct aspace *as, vaddr_t va, uint64_t len, enum aspace
    ASPACE_RESIDENT_MAX pages. 0; -ENOMEM: there are holes. */
 #define ASPACE_RESIDENT_MAX 64u
 int aspace_resident(struct aspace *as, vaddr_t va, unsigned npages, uint8_t *vec);
+/* Choose or check the address of a new mapping of len bytes, aligned to align (a power of two) unless
+   it is fixed, and remove what MAPF_FIXED replaces. 0, or an error as aspace_map_anon. */
+int aspace_place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t align, unsigned prot,
+                        unsigned flags);
 /* Is every page of the range free, with neither an entry nor a created region there? */
 bool aspace_range_free_locked(struct aspace *as, vaddr_t va, uint64_t len);
 /* Find a free range of len bytes within [low, high), aligned to the power of two `align`, the

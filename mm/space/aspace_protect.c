@@ -30,8 +30,8 @@ static bool is_fixed(const struct map_entry *e, const struct wish *w)
 }
 
 /* Is every page of the range mapped, and may it have this protection? 0, -EFAULT, -EACCES, -EPERM
- * as aspace_set_protection. */
-static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w)
+ * as aspace_set_protection. *prepares: prepare() is to be called. */
+static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w, bool *prepares)
 {
     struct map_entry *e = aspace_lookup_locked(as, va);
 
@@ -46,6 +46,7 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *
             return -EPERM;
         if (prot_for(e, w) & ~(unsigned)e->max_prot)
             return -EACCES;
+        *prepares |= e->ops->protect_prepare != NULL;
         if (e->end >= end)
             return 0;
         l = list_next(&as->entries, &e->link);
@@ -82,13 +83,31 @@ static int set_entry(struct aspace *as, struct map_entry *e, unsigned prot)
     return err;
 }
 
+/* Let the mappings in the range, which was split at its ends, prepare for the change. */
+static int prepare(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w)
+{
+    int err = 0;
+
+    while (!err && va < end) {
+        struct map_entry *e = aspace_lookup_locked(as, va);
+
+        if (e->ops->protect_prepare && e->prot != prot_for(e, w))
+            err = e->ops->protect_prepare(as, e);
+        va = e->end;
+    }
+    return err;
+}
+
 static int set_locked(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w,
                       unsigned *old)
 {
-    int err = check(as, va, end, w);
+    bool prepares = false;
+    int err = check(as, va, end, w, &prepares);
 
     if (!err)
         err = aspace_split_locked(as, changes(as, va, w) ? va : 0, changes(as, end, w) ? end : 0);
+    if (!err && unlikely(prepares))
+        err = prepare(as, va, end, w);
     while (!err && va < end) {
         struct map_entry *e = aspace_lookup_locked(as, va);
         unsigned prot = prot_for(e, w);

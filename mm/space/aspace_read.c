@@ -27,6 +27,7 @@ bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v)
                                    .shared = (e->flags & MAPF_SHARED) || e->smap,
                                    .stack = (e->flags & MAPF_GROWSDOWN) != 0,
                                    .section = e->smap != NULL,
+                                   .huge = (e->flags & MAPF_HUGE) != 0,
                                    .object = e->object};
     if (e && e->object)
         object_ref(e->object);

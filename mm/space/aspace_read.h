@@ -8,7 +8,7 @@ struct mapping_view {
     vaddr_t start, end;
     uint64_t offset; /* bytes into the object or section */
     uint8_t prot;    /* MAP_* */
-    bool shared, stack, section;
+    bool shared, stack, section, huge;
     struct mm_object *object; /* with a reference, which is the caller's; or NULL */
 };
 

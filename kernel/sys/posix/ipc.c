@@ -123,7 +123,8 @@ long sys_shmget(uint64_t key, uint64_t n, uint64_t flags)
     struct ipc_caller c;
 
     who(&c);
-    return shm_get(&c, (int32_t)key, n, (uint32_t)flags);
+    return shm_get(&c, (int32_t)key, n, (uint32_t)flags,
+                   (process_privileges(process_self()) & PRV_PSWAPM) != 0);
 }
 
 long sys_shmat(uint64_t id, uint64_t va, uint64_t flags)

@@ -4,6 +4,7 @@
  */
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/fs/inode.h"
 #include "kernel/io/file.h"
@@ -13,6 +14,7 @@
 #include "kernel/proc/rlimit.h"
 #include "kernel/sched/freeze.h"
 #include "kernel/sys/posix/process.h"
+#include "mm/section/section_huge.h"
 #include "mm/space/aspace.h"
 
 #define PROT_READ  1u
@@ -29,7 +31,10 @@
 #define MAP_FIXED           0x100u
 #define MAP_GROWSDOWN       0x1000u
 #define MAP_POPULATE        0x20000u
+#define MAP_HUGETLB         0x100000u
 #define MAP_FIXED_NOREPLACE 0x200000u
+#define MAP_HUGE_SHIFT      26u /* above: the logarithm of the size of huge pages, 0: the default */
+#define MAP_HUGE_MASK       63u
 
 /* What MAP_SHARED_VALIDATE knows: the flags that Linux had before it, except MAP_FIXED_NOREPLACE.
    MAP_DENYWRITE, EXECUTABLE, LOCKED, NORESERVE, NONBLOCK, STACK, HUGETLB are 0x2000 to 0x100000,
@@ -193,6 +198,26 @@ static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n,
     return aspace_map_object(as, va, n, prot_of(prot), mapf, o, offset);
 }
 
+/* Is the size of huge pages that the flags ask for what there is? */
+static bool huge_size_ok(uint64_t flags)
+{
+    uint64_t shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+
+    return shift == 0 || shift == HUGE_SHIFT;
+}
+
+static long map_anon(struct aspace *as, vaddr_t *va, uint64_t *n, uint64_t prot, uint64_t flags)
+{
+    if (likely(!(flags & MAP_HUGETLB)))
+        return aspace_map_anon(as, va, *n, prot_of(prot), mapf_of(flags));
+    if (!huge_size_ok(flags))
+        return -EINVAL;
+    *n = align_up(*n, HUGE_BYTES);
+    if ((flags & MAP_TYPE) == MAP_PRIVATE)
+        return -ENOMEM;
+    return section_huge_map_new(as, va, *n, prot_of(prot), mapf_of(flags));
+}
+
 static long map_descriptor(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot,
                            uint64_t flags, uint64_t fd, uint64_t offset)
 {
@@ -231,7 +256,7 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
     if ((flags & MAP_ANONYMOUS) && type == MAP_SHARED_VALIDATE)
         return -EINVAL;
     if (flags & MAP_ANONYMOUS)
-        err = aspace_map_anon(p->aspace, &va, n, prot_of(prot), mapf_of(flags));
+        err = map_anon(p->aspace, &va, &n, prot, flags);
     else
         err = map_descriptor(p, &va, n, prot, flags, fd, offset);
     if (err)

@@ -4,6 +4,7 @@
 #include "kernel/io/tree.h"
 #include "kernel/sys/procfs/procfs_private.h"
 #include "mm/object/object.h"
+#include "mm/section/huge_pool.h"
 #include "mm/space/aspace_read.h"
 
 /* A reference to the address space of a process; NULL with the reason in *err, which is 0 when the
@@ -87,6 +88,7 @@ static void put_mapping(const struct proc_id *who, const struct mapping_view *m,
 static int put_pages(struct aspace *as, const struct mapping_view *m, struct proc_text *t)
 {
     struct mapping_pages n = {0};
+    uint64_t unit = (m->huge ? HUGE_BYTES : PAGE_SIZE) / 1024;
 
     for (vaddr_t at = m->start; at < m->end;) {
         if (thread_killed())
@@ -96,8 +98,7 @@ static int put_pages(struct aspace *as, const struct mapping_view *m, struct pro
     proc_print(t,
                "Size:           %8lu kB\nKernelPageSize: %8lu kB\nMMUPageSize:    %8lu kB\n"
                "Rss:            %8lu kB\n",
-               (m->end - m->start) / 1024, PAGE_KIB, PAGE_KIB,
-               (n.own + n.forked + n.object) * PAGE_KIB);
+               (m->end - m->start) / 1024, unit, unit, (n.own + n.forked + n.object) * PAGE_KIB);
     proc_print(t,
                "Shared_Clean:   %8lu kB\nShared_Dirty:   %8lu kB\nPrivate_Clean:  %8lu kB\n"
                "Private_Dirty:  %8lu kB\nAnonymous:      %8lu kB\nSwap:           %8lu kB\n",

@@ -11,6 +11,7 @@
 #include "kernel/proc/numbers.h"
 #include "kernel/sys/posix/misc.h"
 #include "kernel/sys/procfs/procfs_private.h"
+#include "mm/section/huge_pool.h"
 
 #define NOBODY 65534u /* as which a number of more than 16 bits would be shown */
 
@@ -97,12 +98,26 @@ static const struct proc_entry fs_names[] = {
 };
 
 /* Private memory is obtained page by page as it is touched: mapping it is never refused for lack of
- * memory, which is Linux's policy 1. There are no huge pages. */
+ * memory, which is Linux's policy 1. */
 SHOW_NUMBER(overcommit, 1)
+/* The group that may make segments of huge pages without privilege. */
+SHOW_NUMBER(huge_group, (uint64_t)SHM_HUGE_GROUP)
 SHOW_NUMBER(none, 0)
 
+static uint64_t huge_pages(void)
+{
+    struct huge_pool_stats s;
+
+    huge_pool_stats(&s);
+    return s.total;
+}
+
+SHOW_NUMBER(huge_pages, huge_pages())
+
 static const struct proc_entry vm_names[] = {
-    PROC_TEXT("nr_hugepages", show_none),
+    PROC_TEXT("hugetlb_shm_group", show_huge_group),
+    PROC_TEXT("nr_hugepages", show_huge_pages),
+    PROC_TEXT("nr_overcommit_hugepages", show_none),
     PROC_TEXT("overcommit_memory", show_overcommit),
 };
 

@@ -12,6 +12,7 @@
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
+#include "mm/section/huge_pool.h"
 
 #define NS_PER_SECOND 1000000000ul
 #define USER_HZ       1024ul /* of /proc/stat, as AT_CLKTCK says */
@@ -48,6 +49,7 @@ static int show_cpuinfo(const struct proc_id *who, uint64_t *cursor, struct proc
 
 static int show_meminfo(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
+    struct huge_pool_stats huge;
     struct pool_stats npp, pgd;
     struct page_stats s;
 
@@ -55,6 +57,7 @@ static int show_meminfo(const struct proc_id *who, uint64_t *cursor, struct proc
     page_stats(&s);
     npp_stats(&npp);
     pgd_stats(&pgd);
+    huge_pool_stats(&huge);
     proc_print(t,
                "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n"
                "Buffers:        %8lu kB\nCached:         %8lu kB\nSwapCached:     %8lu kB\n"
@@ -63,6 +66,10 @@ static int show_meminfo(const struct proc_id *who, uint64_t *cursor, struct proc
                0ul);
     proc_print(t, "KernelPools:    %8lu kB\nReserved:       %8lu kB\n",
                (npp.size + pgd.in_use) / 1024, s.reserved * PAGE_KIB);
+    proc_print(t,
+               "HugePages_Total: %7lu\nHugePages_Free:  %7lu\nHugePages_Rsvd:  %7lu\n"
+               "HugePages_Surp:  %7lu\nHugepagesize:    %7lu kB\nHugetlb:         %7lu kB\n",
+               huge.total, huge.free, 0ul, 0ul, HUGE_BYTES / 1024, huge.total * HUGE_BYTES / 1024);
     return 0;
 }
 

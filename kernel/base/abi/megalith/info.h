@@ -202,6 +202,7 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_SHARED,
                   MEGA_QUOTA_REGIONS,
                   MEGA_QUOTA_SECTION_MAPS,
+                  MEGA_QUOTA_HUGE_PAGES,
                   MEGA_QUOTA_KINDS
 };
 struct mega_account {
