@@ -204,8 +204,8 @@ int aspace_check_mapped(struct aspace *as, vaddr_t va, uint64_t len, enum aspace
    ASPACE_RESIDENT_MAX pages. 0; -ENOMEM: there are holes. */
 #define ASPACE_RESIDENT_MAX 64u
 int aspace_resident(struct aspace *as, vaddr_t va, unsigned npages, uint8_t *vec);
-/* Choose or check the address of a new mapping of len bytes, aligned to align (a power of two) unless
-   it is fixed, and remove what MAPF_FIXED replaces. 0, or an error as aspace_map_anon. */
+/* Choose or check the address of a new mapping of len bytes, aligned to align (a power of two)
+   unless it is fixed, and remove what MAPF_FIXED replaces. 0, or an error as aspace_map_anon. */
 int aspace_place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t align, unsigned prot,
                         unsigned flags);
 /* Is every page of the range free, with neither an entry nor a created region there? */
