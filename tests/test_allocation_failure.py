@@ -20,7 +20,7 @@ RESERVED = (
     "FAIL_SOFT 3 /NOALLOCATE /NOGLOBAL_SECTION",
 )
 OPTIONS = [word for entry in RESERVED for word in ("--reserve", entry)]
-OPTIONS += ["-m", "64G"]
+OPTIONS += ["-m", "64G", "--set", "NR_HUGEPAGES=8"]
 
 LABELS = ("scenarios", "allocation failures injected", "sites reached")
 

@@ -217,6 +217,12 @@ static int map_locked(struct aspace *as, struct map_entry *e, struct section_map
     return 0;
 }
 
+/* Is a fixed address one for huge pages? */
+static bool fixed_ok(vaddr_t va, unsigned flags)
+{
+    return !(flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) || va % HUGE_BYTES == 0;
+}
+
 int section_huge_map(struct aspace *as, struct section *s, vaddr_t *va, uint64_t len,
                      uint64_t offset, unsigned prot, unsigned flags, const struct map_ops *ops)
 {
@@ -225,7 +231,7 @@ int section_huge_map(struct aspace *as, struct section *s, vaddr_t *va, uint64_t
     cond_t status;
     int err = -ENOMEM;
 
-    if ((flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) && *va % HUGE_BYTES != 0)
+    if (!fixed_ok(*va, flags))
         return -EINVAL;
     if (!section_try_share(s))
         return -ENOMEM;
@@ -252,7 +258,10 @@ int section_huge_map_new(struct aspace *as, vaddr_t *va, uint64_t len, unsigned 
                          unsigned flags)
 {
     struct section *s;
-    int err = section_huge_create("anon_hugepage", len / HUGE_BYTES, NULL, &s);
+    int err = fixed_ok(*va, flags) ? 0 : -EINVAL;
+
+    if (!err)
+        err = section_huge_create("anon_hugepage", len / HUGE_BYTES, NULL, &s);
 
     if (err)
         return err;

@@ -220,6 +220,24 @@ static void advising(void)
     CASE_AS("madvise, wraps", madvise(p, SIZE_MAX - page + 1, MADV_NORMAL));
 }
 
+#define MAPS(name, call) CASE_AS(name, (call) == MAP_FAILED ? -1 : 0)
+
+/* There are no huge pages on a machine that was not told to have any. */
+static void huge(void)
+{
+    const int shared = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
+    const int unknown = 14 << 26; /* 16 KiB */
+    const int access = PROT_READ | PROT_WRITE;
+
+    MAPS("huge pages, none in the pool", mmap(NULL, page, access, shared, -1, 0));
+    MAPS("huge pages of unknown size", mmap(NULL, page, access, shared | unknown, -1, 0));
+    MAPS("huge pages, private, none in the pool",
+         mmap(NULL, page, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0));
+    MAPS("huge pages, a fixed place of small ones",
+         mmap(holed() + page, page, access, shared | MAP_FIXED, -1, 0));
+    MAPS("huge pages, no bytes", mmap(NULL, 0, access, shared, -1, 0));
+}
+
 static unsigned char vec[PAGES];
 
 static void resident(void)
@@ -304,6 +322,7 @@ int main(void)
     moving();
     syncing();
     advising();
+    huge();
     resident();
     locking();
     the_break();

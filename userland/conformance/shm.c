@@ -89,6 +89,10 @@ static void getting(void)
     CASE_AS("remove the other", shmctl(other, IPC_RMID, NULL));
     GOT("the key is free", shmget(KEY, 0, 0));
     VALUE_AS("its identifier is not used again", shmget(KEY, page, IPC_CREAT | 0600) != id);
+    GOT("huge pages, none in the pool", shmget(IPC_PRIVATE, page, SHM_HUGETLB | 0600));
+    GOT("huge pages of unknown size", shmget(IPC_PRIVATE, page, SHM_HUGETLB | 14 << 26 | 0600));
+    GOT("huge pages, size 0", shmget(IPC_PRIVATE, 0, SHM_HUGETLB | 0600));
+    GOT("huge pages, but the segment is there", shmget(KEY, page, SHM_HUGETLB | 0600));
     remove_key(KEY);
 }
 
@@ -257,6 +261,7 @@ static void as_another(void)
     CASE_AS("IPC_SET by another", shmctl(open_id, IPC_SET, &ds));
     CASE_AS("SHM_LOCK by another", shmctl(open_id, SHM_LOCK, NULL));
     CASE_AS("remove by another", shmctl(open_id, IPC_RMID, NULL));
+    GOT("huge pages without the privilege", shmget(IPC_PRIVATE, page, SHM_HUGETLB | 0600));
 }
 
 static void permissions(void)

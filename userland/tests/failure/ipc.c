@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -16,6 +17,9 @@
 #define ARENA  (24 * BLOCK)
 #define WIDE   0x100ul /* IPC_64 */
 #define NBYTES (4 * PAGE)
+/* Two whole spans of shared tables, and half of one that has a table of the process's own. */
+#define HUGE       (4ul << 20)
+#define HUGE_BYTES (5 * HUGE)
 
 static int id = -1;
 static long attached; /* where the call has attached the segment */
@@ -38,6 +42,20 @@ static void make_attached(void)
         bail_out("the segment is not attached: %s", strerror(errno));
     p[0] = 'a';
     p[2 * PAGE] = 'c';
+}
+
+static void make_huge(void)
+{
+    id = shmget((key_t)KEY, HUGE_BYTES, SHM_HUGETLB | IPC_CREAT | IPC_EXCL | 0640);
+    if (id < 0)
+        bail_out("no segment of huge pages: %s", strerror(errno));
+}
+
+static void make_huge_attached(void)
+{
+    make_huge();
+    if (shmat(id, (void *)ARENA, 0) != (void *)ARENA)
+        bail_out("the segment is not attached: %s", strerror(errno));
 }
 
 static void drop(void)
@@ -94,6 +112,18 @@ static long do_stat(void) { return do_control(IPC_STAT, COLD); }
 static long do_set(void) { return do_control(IPC_SET, COLD); }
 static long do_remove(void) { return do_control(IPC_RMID, 0); }
 static long do_info(void) { return do_control(SHM_INFO, COLD); }
+static long do_cut_huge(void) { return raw6(SYS_munmap, ARENA + HUGE, HUGE, 0, 0, 0, 0); }
+static long do_protect_huge(void)
+{
+    return raw6(SYS_mprotect, ARENA + HUGE, 2 * HUGE, PROT_READ, 0, 0, 0);
+}
+static long do_map_huge(void)
+{
+    return raw6(SYS_mmap, 0, HUGE_BYTES, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1ul, 0);
+}
+static bool is_mapped(long r) { return r > 0 && munmap((void *)r, HUGE_BYTES) == 0; }
+static bool is_protected(long r) { return r == 0; }
 static long do_cut(void) { return raw6(SYS_munmap, ARENA + PAGE, PAGE, 0, 0, 0, 0); }
 
 /* ---- semaphores ---- */
@@ -266,6 +296,21 @@ const struct scenario ipc_scenarios[] = {
      .undo = drop,
      .flags = NOTHING},
     WITH("munmap, within a segment", SYS_munmap, make_attached, do_cut, is_cut, 0),
+    {.name = "shmget, huge pages",
+     .call = SYS_shmget,
+     .args = {KEY, HUGE_BYTES, SHM_HUGETLB | IPC_CREAT | 0600},
+     .effect = is_made,
+     .undo = drop},
+    WITH("shmat, huge pages", SYS_shmat, make_huge, do_attach, is_attached, ABSORBS),
+    WITH("munmap, one of several huge pages", SYS_munmap, make_huge_attached, do_cut_huge, is_cut,
+         0),
+    WITH("mprotect, huge pages", SYS_mprotect, make_huge_attached, do_protect_huge, is_protected,
+         0),
+    {.name = "mmap, huge pages",
+     .call = SYS_mmap,
+     .act = do_map_huge,
+     .effect = is_mapped,
+     .flags = ABSORBS},
     WITH("shmctl, IPC_STAT", SYS_shmctl, make, do_stat, is_told, WARM),
     WITH("shmctl, IPC_SET", SYS_shmctl, make, do_set, is_open, WARM),
     WITH("shmctl, SHM_INFO", SYS_shmctl, make, do_info, NULL, WARM),
