@@ -6,6 +6,7 @@ start() {
     echo start $?
 }
 free() { "$box" sed -n 's/^HugePages_Free: *//p' /proc/meminfo; }
+ulimit -n 1024
 before=$(free)
 start
 sql -c "show huge_pages"

@@ -119,10 +119,11 @@ static long do_protect_huge(void)
 }
 static long do_map_huge(void)
 {
-    return raw6(SYS_mmap, 0, HUGE_BYTES, PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1ul, 0);
+    return raw6(SYS_mmap, ARENA, HUGE_BYTES, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED, -1ul, 0);
 }
-static bool is_mapped(long r) { return r > 0 && munmap((void *)r, HUGE_BYTES) == 0; }
+static void unmap_huge(void) { munmap((void *)ARENA, HUGE_BYTES); }
+static bool is_mapped(long r) { return r == (long)ARENA; }
 static bool is_protected(long r) { return r == 0; }
 static long do_cut(void) { return raw6(SYS_munmap, ARENA + PAGE, PAGE, 0, 0, 0, 0); }
 
@@ -301,7 +302,7 @@ const struct scenario ipc_scenarios[] = {
      .args = {KEY, HUGE_BYTES, SHM_HUGETLB | IPC_CREAT | 0600},
      .effect = is_made,
      .undo = drop},
-    WITH("shmat, huge pages", SYS_shmat, make_huge, do_attach, is_attached, ABSORBS),
+    WITH("shmat, huge pages", SYS_shmat, make_huge, do_attach_at, is_attached, 0),
     WITH("munmap, one of several huge pages", SYS_munmap, make_huge_attached, do_cut_huge, is_cut,
          0),
     WITH("mprotect, huge pages", SYS_mprotect, make_huge_attached, do_protect_huge, is_protected,
@@ -310,7 +311,7 @@ const struct scenario ipc_scenarios[] = {
      .call = SYS_mmap,
      .act = do_map_huge,
      .effect = is_mapped,
-     .flags = ABSORBS},
+     .undo = unmap_huge},
     WITH("shmctl, IPC_STAT", SYS_shmctl, make, do_stat, is_told, WARM),
     WITH("shmctl, IPC_SET", SYS_shmctl, make, do_set, is_open, WARM),
     WITH("shmctl, SHM_INFO", SYS_shmctl, make, do_info, NULL, WARM),

@@ -115,7 +115,7 @@ static long right_value(const struct scenario *s)
     case MEGA_ALLOC_FD:
         return -EMFILE;
     case MEGA_ALLOC_SECTION:
-        return SS$_GSDFULL;
+        return service ? SS$_GSDFULL : -ENOMEM;
     case MEGA_ALLOC_SHARE:
         return service ? SS$_EXQUOTA : -ENOMEM;
     case MEGA_ALLOC_WINDOW:
