@@ -284,7 +284,8 @@ static void level2_table(struct space_walk *w, const pte_t *upper, vaddr_t va)
         if (table[i] == 0)
             continue;
         ptes++;
-        groups |= 1u << (i / PT_GROUP);
+        if (!(table[i] & PTE_SW_SHPT))
+            groups |= 1u << (i / PT_GROUP);
         if (!table_readable(w, table[i], at, 2))
             continue;
         if (table[i] & PTE_SW_SHPT)

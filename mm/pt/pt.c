@@ -93,14 +93,17 @@ static bool table_make(struct page_table *pt, pte_t *p)
     return true;
 }
 
-/* The table that p maps, made when p is zero. NULL: it cannot be made, or is shared. */
-static inline pte_t *table_behind(struct page_table *pt, pte_t *p)
+/* The table that p, of this level, maps, made when p is zero. NULL: it cannot be made, or is
+   shared. The groups of a root are not looked at. */
+static inline pte_t *table_behind(struct page_table *pt, pte_t *p, unsigned level)
 {
     pte_t upper = pt_load(p);
 
     if (upper == 0) {
         if (!table_make(pt, p))
             return NULL;
+        if (level == 2)
+            pt_mark(p);
         upper = pt_load(p);
     }
     return likely((upper & (PTE_V | PTE_SW_SHPT)) == PTE_V) ? pt_table(upper) : NULL;
@@ -113,13 +116,13 @@ pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
 
     if (level == 1)
         return p;
-    table = table_behind(pt, p);
+    table = table_behind(pt, p, 1);
     if (!table)
         return NULL;
     p = table + pte_l2_index(va);
     if (level == 2)
         return p;
-    table = table_behind(pt, p);
+    table = table_behind(pt, p, 2);
     return table ? table + pte_l3_index(va) : NULL;
 }
 
@@ -150,12 +153,15 @@ pte_t *pt_next_table(struct page_table *pt, vaddr_t *va, vaddr_t end)
         vaddr_t next_l1 = (*va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN;
 
         if (pte_valid(upper)) {
-            unsigned from = pte_l2_index(*va), i = next_valid(upper, from);
+            unsigned i = pte_l2_index(*va);
 
-            if (i != from)
-                *va = (*va & ~(PTE_L1_SPAN - 1)) + i * PTE_L2_SPAN;
+            if (likely(pte_valid(pt_load(pt_table(upper) + i))))
+                return pt_table(upper) + i;
+            i = next_valid(upper, i);
+            *va = (*va & ~(PTE_L1_SPAN - 1)) + i * PTE_L2_SPAN;
             if (i < PTES_PER_PAGE)
                 return *va < end ? pt_table(upper) + i : NULL;
+            continue;
         }
         *va = next_l1;
     }
@@ -195,16 +201,33 @@ void pt_prune_table(struct page_table *pt, pte_t *l2, vaddr_t va, struct tb_gath
         table_drop(pt, l2, va, 2, g);
 }
 
-/* Free the empty level-3 tables that the level-2 table of `upper` maps for [va, end), which is
-   within that table. */
+/* Free the empty level-3 tables that the level-2 table of `upper` maps for [va, end). */
 static void prune_level2(struct page_table *pt, pte_t upper, vaddr_t va, vaddr_t end,
                          struct tb_gather *g)
 {
     vaddr_t base = va & ~(PTE_L1_SPAN - 1);
+    uint32_t groups = __atomic_load_n(&page_of(pte_pfn(upper))->groups, __ATOMIC_RELAXED);
+    unsigned i = pte_l2_index(va);
 
-    for (unsigned i = next_valid(upper, pte_l2_index(va));
-         i < PTES_PER_PAGE && base + i * PTE_L2_SPAN < end; i = next_valid(upper, i + 1))
-        pt_prune_table(pt, pt_table(upper) + i, base + i * PTE_L2_SPAN, g);
+    end = MIN(end, base + PTE_L1_SPAN);
+    while (base + i * PTE_L2_SPAN < end) {
+        if (groups >> (i / PT_GROUP) & 1) {
+            pt_prune_table(pt, pt_table(upper) + i, base + i * PTE_L2_SPAN, g);
+            i++;
+        } else {
+            i = (i | (PT_GROUP - 1)) + 1;
+        }
+    }
+}
+
+void pt_prune_upper(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g)
+{
+    for (vaddr_t va = start; va < end; va = (va & ~(PTE_L1_SPAN - 1)) + PTE_L1_SPAN) {
+        pte_t *l1 = (pte_t *)kseg_page(pt->root) + pte_l1_index(va);
+
+        if (table_is_empty_private(*l1))
+            table_drop(pt, l1, va, 1, g);
+    }
 }
 
 void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g)

@@ -28,7 +28,8 @@
  * nonzero, so that whoever copies or removes what a table maps looks at these groups only: a page
  * that is alone in its table costs about the same wherever in the table it is. Bits are set with
  * the mutex held at least shared, and cleared, perhaps later than possible, with the mutex held
- * exclusively. Tables of sections have no such bits.
+ * exclusively. Roots and tables of sections have no such bits, and level-2 PTEs that map the latter
+ * need none.
  */
 #ifndef MM_PT_PT_H
 #define MM_PT_PT_H
@@ -72,20 +73,27 @@ static inline pte_t *pt_group(pte_t *p, unsigned k)
     return (pte_t *)((uintptr_t)p & ~(uintptr_t)PAGE_MASK) + k * PT_GROUP;
 }
 
-/* The page that a level-3 PTE maps: its offset in bytes from the first one of the table. */
-static inline uint64_t pt_offset(const pte_t *p)
+/* Record that the groups in `bits` of the table that contains *p may hold nonzero PTEs. */
+static inline void pt_mark_groups(const pte_t *p, uint32_t bits)
 {
-    return ((uintptr_t)p & PAGE_MASK) / sizeof(*p) * PAGE_SIZE;
-}
-
-/* Record that n PTEs of one table from p on may be nonzero. */
-static inline void pt_mark(const pte_t *p, uint64_t n)
-{
-    uint32_t *groups = &pt_page_of(p)->groups, bits = pt_groups(p, n);
+    uint32_t *groups = &pt_page_of(p)->groups;
 
     if (unlikely(bits & ~__atomic_load_n(groups, __ATOMIC_RELAXED)))
         __atomic_fetch_or(groups, bits, __ATOMIC_RELAXED);
 }
+
+/* Record that n PTEs of one table from p on may be nonzero. */
+static inline void pt_mark_range(const pte_t *p, uint64_t n) { pt_mark_groups(p, pt_groups(p, n)); }
+
+/* Record in `table` that its PTE p may be nonzero. */
+static inline void pt_mark_in(struct page *table, const pte_t *p)
+{
+    unsigned k = (unsigned)((uintptr_t)p / (PT_GROUP * sizeof(*p)) % (PTES_PER_PAGE / PT_GROUP));
+
+    if (unlikely(!((int32_t)__atomic_load_n(&table->groups, __ATOMIC_RELAXED) >> k & 1)))
+        __atomic_fetch_or(&table->groups, 1u << k, __ATOMIC_RELAXED);
+}
+static inline void pt_mark(const pte_t *p) { pt_mark_in(pt_page_of(p), p); }
 
 /* Store a PTE without counting: nonzero replaces nonzero, or the caller calls pt_count(), and
    pt_mark() if the PTE was zero. Other
@@ -93,7 +101,8 @@ static inline void pt_mark(const pte_t *p, uint64_t n)
    the PTE. */
 static inline void pt_store(pte_t *p, pte_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 
-/* Store a PTE that nobody else can write meanwhile, and update the table's count. */
+/* Store a PTE that nobody else can write meanwhile, and update the table's count. As with
+   pt_cas(), the caller calls pt_mark() if the PTE was zero. */
 static inline void pt_set(pte_t *p, pte_t v)
 {
     pte_t old = *p;
@@ -101,8 +110,6 @@ static inline void pt_set(pte_t *p, pte_t v)
     pt_store(p, v);
     if ((old == 0) != (v == 0))
         pt_count(p, v ? 1 : -1);
-    if (old == 0 && v != 0)
-        pt_mark(p, 1);
 }
 
 /* Compare-and-swap a PTE and, on success, update the table's count. */
@@ -112,8 +119,19 @@ static inline bool pt_cas(pte_t *p, pte_t old, pte_t v)
         return false;
     if ((old == 0) != (v == 0))
         pt_count(p, v ? 1 : -1);
-    if (old == 0 && v != 0)
-        pt_mark(p, 1);
+    return true;
+}
+
+/* Compare-and-swap a level-3 PTE from zero to v; on success, count and mark it. */
+static inline bool pt_install(pte_t *p, pte_t v)
+{
+    struct page *table = pt_page_of(p);
+    pte_t none = 0;
+
+    if (!__atomic_compare_exchange_n(p, &none, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    __atomic_fetch_add(&table->aux, 1, __ATOMIC_RELAXED);
+    pt_mark_in(table, p);
     return true;
 }
 
@@ -141,7 +159,8 @@ pte_t *pt_lookup(struct page_table *pt, vaddr_t va, unsigned level);
    above it maps a shared table, or is invalid but not zero. Mutex held. */
 pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level);
 /* Level-2 PTE of the first level-3 table that maps a part of [*va, end), with the first such
-   address in *va; NULL: there is none, and *va is end or above. Mutex or pt->lock held. */
+   address in *va; NULL: there is none, and *va is end or above. Tables of sections may be left out.
+   Mutex or pt->lock held. */
 pte_t *pt_next_table(struct page_table *pt, vaddr_t *va, vaddr_t end);
 /* The same, when *va is the first address behind the table of the level-2 PTE l2. */
 static inline pte_t *pt_step_table(struct page_table *pt, pte_t *l2, vaddr_t *va, vaddr_t end)
@@ -163,6 +182,8 @@ void pt_prune_table(struct page_table *pt, pte_t *l2, vaddr_t va, struct tb_gath
 /* Free the private tables that map a part of [start, end) and are empty. Mutex held exclusively.
    The table pages are put into *g, and freed when the caller flushes it. */
 void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g);
+/* Free only the private level-2 tables among them. */
+void pt_prune_upper(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g);
 /* Create the root of an address space, from domain rad, with the system entries and the self-map.
    *pt is all zero. False: there is no memory. */
 bool pt_root_create(struct page_table *pt, unsigned rad);

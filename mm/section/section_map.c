@@ -372,9 +372,9 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
     if (!pte_valid(pt_load(global)))
         made = section_make_valid(s, page, global);
     if (!pte_maps_page(va, pt_load(own)) &&
-        pt_cas(own, 0, pte_make(pte_pfn(pt_load(global)), section_private_bits(e))) && !made) {
-        count(&as->counts.section_global_valid, 1);
-        count(&s->counts.global_valid, 1);
+        pt_install(own, pte_make(pte_pfn(pt_load(global)), section_private_bits(e)))) {
+        count(&as->counts.section_global_valid, !made);
+        count(&s->counts.global_valid, !made);
     }
     return made ? count_made_valid(as, s) : 0;
 }

@@ -135,7 +135,7 @@ static uint64_t copy_run(pte_t *to, const pte_t *from, vaddr_t va, uint64_t n)
 static void copy_shared(const struct section *shpt, pte_t *l2, vaddr_t va, uint64_t span,
                         uint64_t n)
 {
-    uint64_t all = n, copied = 0;
+    uint64_t copied = 0;
 
     while (n) {
         uint64_t run = MIN(n, (uint64_t)PTES_PER_PAGE - span % PTES_PER_PAGE);
@@ -145,10 +145,8 @@ static void copy_shared(const struct section *shpt, pte_t *l2, vaddr_t va, uint6
         span += run;
         n -= run;
     }
-    if (copied) {
+    if (copied)
         pt_count(l2 - 1, (int)copied);
-        pt_mark(l2 - all, all);
-    }
 }
 
 /* Fill in level-2 PTEs for n spans at va, all in one level-2 page. 0 or -ENOMEM. */
@@ -174,7 +172,6 @@ static int fill_shared(struct aspace *as, const struct section *shpt, vaddr_t va
     if (shpt->first.n) {
         gh_fill(l2, n, va >> 23, pfn_add(shpt->first, span), bits);
         pt_count(l2, (int)n);
-        pt_mark(l2, n);
     } else {
         copy_shared(shpt, l2, va, span, n);
         if (!section_is_alloc(shpt->related))
@@ -212,6 +209,7 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
             return -ENOMEM;
         gh_fill(table + index, n, va >> PAGE_SHIFT, pfn, section_private_bits(e));
         table_install(as, l2, table);
+        pt_mark(l2);
         return 0;
     }
     l3 = pt_lookup(&as->pt, va, 3);
@@ -219,7 +217,7 @@ static int fill_private(struct aspace *as, const struct map_entry *e, vaddr_t va
         return -ENOMEM;
     gh_fill(l3, n, va >> PAGE_SHIFT, pfn, section_private_bits(e));
     pt_count(l3, (int)n);
-    pt_mark(l3, n);
+    pt_mark_range(l3, n);
     return 0;
 }
 
@@ -468,6 +466,7 @@ static void own_span(struct aspace *as, const struct map_entry *e, vaddr_t va, p
     page_of(table)->aux = PTES_PER_PAGE;
     page_of(table)->groups = pt_groups(NULL, PTES_PER_PAGE);
     pt_store(l2, pte_table(table));
+    pt_mark(l2); /* it mapped the section's table, which needs no mark */
     __atomic_fetch_add(&as->pt.tables, 1, __ATOMIC_RELAXED);
 }
 

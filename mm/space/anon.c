@@ -163,7 +163,7 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, boo
     if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, &pfn) != 0))
         return -ENOMEM;
     page_of(pfn)->owner = kseg_paddr(p).a;
-    if (unlikely(!pt_cas(p, 0, pte_make(pfn, pt_user_bits(e->prot, true))))) {
+    if (unlikely(!pt_install(p, pte_make(pfn, pt_user_bits(e->prot, true))))) {
         page_free(pfn);
         return 0;
     }
@@ -205,7 +205,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     if (used < want) /* another thread has mapped some of them meanwhile */
         page_free_bulk(&pfns[used], want - used);
     pt_count(p, (int)installed);
-    pt_mark(p, n);
+    pt_mark_range(p, n);
     count_rss(as, installed);
     return 0;
 }
@@ -270,25 +270,23 @@ static vaddr_t first_touched(const struct map_entry *e)
     return e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) & ~PAGE_MASK : e->start;
 }
 
-/* Clear the PTEs [p, end) of a group, of which `left` are valid at most, and add the private pages
-   that they map to the gather. table: first address that the table maps. No CPU has the root of a
+/* Clear the PTEs [p, end) of a group, the first of which is that of va and of which `left` are
+   valid at most, and add the private pages that they map to the gather. No CPU has the root of a
    dying space loaded: nothing is invalidated. Returns what remains of `left`. */
-static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t table, uint64_t left,
+static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t va, uint64_t left,
                                    bool invalidate, struct tb_gather *g)
 {
-    for (; p < end && left; p++) {
+    for (; p < end && left; p++, va += PAGE_SIZE) {
         pte_t pte = *p;
 
-        while (pte == 0 && p + 4 < end && !(p[1] | p[2] | p[3]))
+        for (; pte == 0 && p + 4 < end && !(p[1] | p[2] | p[3]); va += 4 * PAGE_SIZE)
             pte = *(p += 4);
-        if (pte == 0)
+        if (!pte_maps_page(va, pte))
             continue;
-        if (unlikely(!pte_valid(pte)))
-            pte_unexpected(table + pt_offset(p), pte);
         __atomic_store_n(p, 0, __ATOMIC_RELAXED);
         left--;
         if (invalidate)
-            tb_gather_va(g, table + pt_offset(p));
+            tb_gather_va(g, va);
         if (pte_is_private(pte))
             tb_gather_page(g, pte_pfn(pte));
     }
@@ -297,7 +295,7 @@ static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t table, ui
 
 /* The same for a group of an entry with an object, in a space that is not dying. */
 static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pte_t *end,
-                                   vaddr_t table, uint64_t left, struct tb_gather *g)
+                                   vaddr_t va, uint64_t left, struct tb_gather *g)
 {
     ipl_t ipl;
 
@@ -305,7 +303,7 @@ static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pt
     if (g->npages > TB_GATHER_PAGES - PT_GROUP)
         tb_gather_flush(g);
     ipl = spin_lock(e->object->lock);
-    left = clear_group(p, end, table, left, true, g);
+    left = clear_group(p, end, va, left, true, g);
     /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
        its caller frees the page. */
     tb_gather_invalidate(g);
@@ -313,11 +311,10 @@ static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pt
     return left;
 }
 
-/* Clear the PTEs [p, end) of one table, which maps addresses from `table` on. In a dying space no
-   object's lock is needed, as reverse walks leave its tables alone. Returns the number of valid
-   PTEs cleared. */
+/* Clear the PTEs [p, end) of one table, for the pages from va on. In a dying space no object's lock
+   is needed, as reverse walks leave its tables alone. Returns the number of valid PTEs cleared. */
 static uint64_t clear_table_part(const struct aspace *as, const struct map_entry *e, pte_t *p,
-                                 pte_t *end, vaddr_t table, struct tb_gather *g)
+                                 pte_t *end, vaddr_t va, struct tb_gather *g)
 {
     struct page *page = pt_page_of(p);
     uint64_t before = __atomic_load_n(&page->aux, __ATOMIC_RELAXED), left = before;
@@ -329,11 +326,12 @@ static uint64_t clear_table_part(const struct aspace *as, const struct map_entry
     for (uint64_t groups = part; groups && left; groups &= groups - 1) {
         pte_t *first = pt_group(p, bit_lowest(groups)), *from = MAX(first, p);
         pte_t *to = MIN(first + PT_GROUP, end);
+        vaddr_t at = va + (vaddr_t)(from - p) * PAGE_SIZE;
 
         if (e->object && !dying)
-            left = clear_object_group(e, from, to, table, left, g);
+            left = clear_object_group(e, from, to, at, left, g);
         else
-            left = clear_group(from, to, table, left, !dying, g);
+            left = clear_group(from, to, at, left, !dying, g);
         if (to - from < (long)PT_GROUP)
             kept |= groups & -groups;
     }
@@ -366,13 +364,13 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
         pte_t *p = pt_table(pt_load(l2));
 
         cleared += clear_table_part(as, e, p + ((va - table) >> PAGE_SHIFT),
-                                    p + ((next - table) >> PAGE_SHIFT), table, g);
+                                    p + ((next - table) >> PAGE_SHIFT), va, g);
         pt_prune_table(&as->pt, l2, va, g);
         va = next;
     }
     if (cleared)
         __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
-    pt_prune(&as->pt, start, MIN(va, end), g);
+    pt_prune_upper(&as->pt, start, MIN(va, end), g);
     if (g == &own)
         tb_gather_flush(g);
     return va < end ? -EINTR : 0;

@@ -38,7 +38,7 @@ static void move_pte(pte_t *from, pte_t *to)
     if (__atomic_load_n(&page->owner, __ATOMIC_RELAXED) == kseg_paddr(from).a)
         __atomic_store_n(&page->owner, kseg_paddr(to).a, __ATOMIC_RELAXED);
     pt_store(to, pte);
-    pt_mark(to, 1);
+    pt_mark(to);
     __atomic_store_n(from, 0, __ATOMIC_RELAXED);
 }
 

@@ -58,10 +58,8 @@ static unsigned share_group(const struct map_entry *e, pte_t *p, pte_t *to, vadd
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
     unsigned shared = share_ptes(p, to, va, n, left);
 
-    if (shared) {
+    if (shared)
         pt_count(to, (int)shared);
-        pt_mark(to, n);
-    }
     if (e->object)
         spin_unlock(e->object->lock, ipl);
     return shared;
@@ -84,6 +82,7 @@ static int share_table(struct aspace *src, struct map_entry *e, struct aspace *d
         return -ENOMEM;
     n = (end - va) >> PAGE_SHIFT;
     groups = __atomic_load_n(&pt_page_of(p)->groups, __ATOMIC_RELAXED) & pt_groups(p, n);
+    pt_mark_groups(to, groups);
     for (; left && groups; groups &= groups - 1) {
         pte_t *first = pt_group(p, bit_lowest(groups)), *from = MAX(first, p);
         const pte_t *upto = MIN(first + PT_GROUP, p + n);

@@ -96,7 +96,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     }
     if (mapped) {
         pt_count(p - 1, (int)mapped);
-        pt_mark(first, (uint64_t)(p - first));
+        pt_mark(first);
         count_rss(as, mapped);
         count_add(&as->counts.object_valid, mapped);
     }
@@ -108,12 +108,14 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
     pte_t old = *p;
 
     pt_set(p, now);
-    if (!pte_maps_page(va, old))
+    if (!pte_maps_page(va, old)) {
+        pt_mark(p);
         count_rss(as, 1);
-    else if (pfn_eq(pte_pfn(old), pte_pfn(now)))
+    } else if (pfn_eq(pte_pfn(old), pte_pfn(now))) {
         tb_invalidate_single(va); /* the access is the same or more: other CPUs may fault once */
-    else
+    } else {
         tb_flush_page(&as->pt.loaded, va, TB_COW);
+    }
     return old;
 }
 
@@ -311,7 +313,7 @@ static unsigned populate_locked(struct aspace *as, struct map_entry *e, pte_t *p
     }
     if (mapped) {
         pt_count(p, (int)mapped);
-        pt_mark(p + from, i - from);
+        pt_mark_range(p + from, i - from);
         count_rss(as, mapped);
     }
     return i - from;

@@ -24,7 +24,7 @@
 #define SPAN     (8ul << 20) /* what a page of page tables maps */
 #define GIB      (1ul << 30)
 #define PER_PAGE 150
-#define APART    260 /* one page in each 40: each is looked for among 32 PTEs */
+#define APART    280 /* one page in each 40: each is looked for among 32 PTEs */
 #define ALONE    240 /* one page in each page of page tables */
 #define FAR      360 /* one page in each 8 GiB: two page tables each */
 #define NODES    260 /* and one in each node of an index */
