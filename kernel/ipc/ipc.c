@@ -242,3 +242,77 @@ void ipc_drop_unlock(struct ipc_table *t, struct ipc_object *o, ipl_t ipl)
     if (last)
         t->kind->end(o);
 }
+
+/* ---- calls on one object ---- */
+
+int ipc_open(struct ipc_table *t, const struct ipc_caller *c, int id, uint32_t want,
+             struct ipc_object **out)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+    struct ipc_object *o = ipc_find_locked(t, id);
+    int err = !o ? -EINVAL : !ipc_allows(o, c, want) ? -EACCES : 0;
+
+    if (!err)
+        ipc_hold_locked(o);
+    spin_unlock(&t->lock, ipl);
+    *out = o;
+    return err;
+}
+
+int ipc_open_removed(struct ipc_table *t, const struct ipc_caller *c, int id,
+                     struct ipc_object **out)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+    struct ipc_object *o = ipc_find_locked(t, id);
+    int err = !o ? -EINVAL : !ipc_owns(o, c) ? -EPERM : 0;
+
+    if (!err) {
+        ipc_hold_locked(o);
+        ipc_remove_locked(t, o);
+    }
+    spin_unlock(&t->lock, ipl);
+    *out = o;
+    return err;
+}
+
+void ipc_close(struct ipc_table *t, struct ipc_object *o)
+{
+    ipc_drop_unlock(t, o, spin_lock(&t->lock));
+}
+
+int ipc_set(struct ipc_table *t, const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid,
+            uint32_t mode)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+    struct ipc_object *o = ipc_find_locked(t, id);
+    int err = o ? ipc_set_locked(o, c, uid, gid, mode) : -EINVAL;
+
+    spin_unlock(&t->lock, ipl);
+    return err;
+}
+
+static int status_unlock(struct ipc_table *t, const struct ipc_object *o,
+                         const struct ipc_caller *c, bool any, void *to, ipl_t ipl)
+{
+    int err = !o ? -EINVAL : !any && !ipc_allows(o, c, IPC_READ) ? -EACCES : 0;
+
+    if (!err)
+        t->kind->status(o, to);
+    spin_unlock(&t->lock, ipl);
+    return err;
+}
+
+int ipc_stat(struct ipc_table *t, const struct ipc_caller *c, int id, void *to)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+
+    return status_unlock(t, ipc_find_locked(t, id), c, false, to, ipl);
+}
+
+int ipc_stat_slot(struct ipc_table *t, const struct ipc_caller *c, uint64_t slot, bool any,
+                  void *to)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+
+    return status_unlock(t, ipc_slot_locked(t, slot), c, any, to, ipl);
+}

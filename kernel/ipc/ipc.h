@@ -61,6 +61,8 @@ struct ipc_kind {
     struct ipc_object *(*make)(void *arg, int *err);
     /* May the object that was found be used? Table's lock held. */
     int (*fits)(const struct ipc_object *o, void *arg);
+    /* Fill in the structure that ipc_stat was given. Table's lock held. */
+    void (*status)(const struct ipc_object *o, void *to);
     /* Free an object whose last reference is gone. No lock held; IPL 0, in an address space's
      * mutex perhaps. */
     void (*end)(struct ipc_object *o);
@@ -95,6 +97,26 @@ bool ipc_owns(const struct ipc_object *o, const struct ipc_caller *c);
 /* IPC_SET: owner, group and permissions. 0 or -EPERM. */
 int ipc_set_locked(struct ipc_object *o, const struct ipc_caller *c, uint32_t uid, uint32_t gid,
                    uint32_t mode);
+/* The same for the object with the identifier; also -EINVAL. */
+int ipc_set(struct ipc_table *t, const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid,
+            uint32_t mode);
+/* IPC_STAT: has the kind fill in *to. -EINVAL, -EACCES. */
+int ipc_stat(struct ipc_table *t, const struct ipc_caller *c, int id, void *to);
+/* The same by the number of a slot, which needs no permission with `any`. */
+int ipc_stat_slot(struct ipc_table *t, const struct ipc_caller *c, uint64_t slot, bool any,
+                  void *to);
+/* Begin a call on the object with the identifier: *out with a reference, if the caller has the
+ * permissions that `want` asks for. -EINVAL, -EACCES. The object may be removed meanwhile. */
+int ipc_open(struct ipc_table *t, const struct ipc_caller *c, int id, uint32_t want,
+             struct ipc_object **out);
+/* The same for IPC_RMID: out of the table, so that nobody else finds it. -EINVAL, -EPERM. */
+int ipc_open_removed(struct ipc_table *t, const struct ipc_caller *c, int id,
+                     struct ipc_object **out);
+void ipc_close(struct ipc_table *t, struct ipc_object *o);
+static inline bool ipc_is_removed(const struct ipc_object *o)
+{
+    return __atomic_load_n(&o->removed, __ATOMIC_RELAXED);
+}
 /* Its key leads nowhere any more. */
 void ipc_forget_key_locked(struct ipc_table *t, struct ipc_object *o);
 /* Take it out of the table, and drop the table's reference. The caller has one of its own. */

@@ -124,7 +124,22 @@ static void queue_end(struct ipc_object *o)
     npp_free(queue_of(o), sizeof(struct queue));
 }
 
-static const struct ipc_kind msg_kind = {.make = queue_make, .fits = queue_fits, .end = queue_end};
+static void queue_status(const struct ipc_object *o, void *to)
+{
+    const struct queue *q = container_of(o, const struct queue, ipc);
+
+    *(struct msg_status *)to = (struct msg_status){.ipc = *o,
+                                                   .stime_ns = q->stime_ns,
+                                                   .rtime_ns = q->rtime_ns,
+                                                   .nbytes = q->nbytes,
+                                                   .count = q->count,
+                                                   .limit = q->limit,
+                                                   .lspid = q->lspid,
+                                                   .lrpid = q->lrpid};
+}
+
+static const struct ipc_kind msg_kind = {
+    .make = queue_make, .fits = queue_fits, .status = queue_status, .end = queue_end};
 
 int msg_get(const struct ipc_caller *c, int32_t key, uint32_t flags)
 {
@@ -273,13 +288,9 @@ static void admit(struct queue *q)
 /* The queue, with a reference, if the caller has the permissions; then the mutex is held. */
 static int open_queue(const struct ipc_caller *c, int id, uint32_t want, struct queue **out)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-    struct ipc_object *o = ipc_find_locked(&table, id);
-    int err = !o ? -EINVAL : !ipc_allows(o, c, want) ? -EACCES : 0;
+    struct ipc_object *o;
+    int err = ipc_open(&table, c, id, want, &o);
 
-    if (!err)
-        ipc_hold_locked(o);
-    spin_unlock(&table.lock, ipl);
     if (err)
         return err;
     *out = queue_of(o);
@@ -290,12 +301,7 @@ static int open_queue(const struct ipc_caller *c, int id, uint32_t want, struct 
 static void close_queue(struct queue *q)
 {
     mutex_unlock(&q->lock);
-    ipc_drop_unlock(&table, &q->ipc, spin_lock(&table.lock));
-}
-
-static bool is_removed(const struct queue *q)
-{
-    return __atomic_load_n(&q->ipc.removed, __ATOMIC_RELAXED);
+    ipc_close(&table, &q->ipc);
 }
 
 /* Wait until somebody has finished p, which is put at the end of the list. Mutex held, but not
@@ -330,7 +336,7 @@ int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type
     if (err)
         return err;
     m->type = type;
-    if (is_removed(q)) {
+    if (ipc_is_removed(&q->ipc)) {
         err = -EIDRM;
     } else if (has_room(q, m) && list_empty(&q->senders)) {
         deliver(q, m, c->pid);
@@ -353,7 +359,7 @@ int msg_receive(const struct ipc_caller *c, int id, size_t max, int64_t type, ui
     if (err)
         return err;
     r.m = choose(q, &r);
-    if (is_removed(q)) {
+    if (ipc_is_removed(&q->ipc)) {
         err = -EIDRM;
     } else if (r.m && r.m->nbytes > max && !(flags & MSG_NOERROR)) {
         err = -E2BIG;
@@ -371,40 +377,14 @@ int msg_receive(const struct ipc_caller *c, int id, size_t max, int64_t type, ui
 
 /* ---- msgctl ---- */
 
-/* Fill in *to for o, and release the lock. */
-static int status_unlock(const struct ipc_object *o, const struct ipc_caller *c, bool any,
-                         struct msg_status *to, ipl_t ipl)
-{
-    int err = !o ? -EINVAL : !any && !ipc_allows(o, c, IPC_READ) ? -EACCES : 0;
-
-    if (!err) {
-        const struct queue *q = container_of(o, const struct queue, ipc);
-
-        *to = (struct msg_status){.ipc = *o,
-                                  .stime_ns = q->stime_ns,
-                                  .rtime_ns = q->rtime_ns,
-                                  .nbytes = q->nbytes,
-                                  .count = q->count,
-                                  .limit = q->limit,
-                                  .lspid = q->lspid,
-                                  .lrpid = q->lrpid};
-    }
-    spin_unlock(&table.lock, ipl);
-    return err;
-}
-
 int msg_stat(const struct ipc_caller *c, int id, struct msg_status *s)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-
-    return status_unlock(ipc_find_locked(&table, id), c, false, s, ipl);
+    return ipc_stat(&table, c, id, s);
 }
 
 int msg_stat_slot(const struct ipc_caller *c, uint64_t slot, bool any, struct msg_status *s)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-
-    return status_unlock(ipc_slot_locked(&table, slot), c, any, s, ipl);
+    return ipc_stat_slot(&table, c, slot, any, s);
 }
 
 uint32_t msg_next(uint32_t from) { return ipc_next(&table, from); }
@@ -436,17 +416,12 @@ int msg_set(const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid, uint
 
 int msg_remove(const struct ipc_caller *c, int id)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-    struct ipc_object *o = ipc_find_locked(&table, id);
+    struct ipc_object *o;
     struct queue *q;
+    int err = ipc_open_removed(&table, c, id, &o);
 
-    if (!o || !ipc_owns(o, c)) {
-        spin_unlock(&table.lock, ipl);
-        return o ? -EPERM : -EINVAL;
-    }
-    ipc_hold_locked(o);
-    ipc_remove_locked(&table, o); /* from here on nobody else finds it */
-    spin_unlock(&table.lock, ipl);
+    if (err)
+        return err;
     q = queue_of(o);
     mutex_lock(&q->lock);
     while (!list_empty(&q->senders))

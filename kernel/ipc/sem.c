@@ -126,7 +126,16 @@ static void set_end(struct ipc_object *o)
     npp_free_charged(s, set_bytes(s->nsems), s->account);
 }
 
-static const struct ipc_kind sem_kind = {.make = set_make, .fits = set_fits, .end = set_end};
+static void set_status(const struct ipc_object *o, void *to)
+{
+    const struct sem_set *s = container_of(o, const struct sem_set, ipc);
+
+    *(struct sem_status *)to = (struct sem_status){
+        .ipc = *o, .otime_ns = s->otime_ns, .nsems = s->nsems};
+}
+
+static const struct ipc_kind sem_kind = {
+    .make = set_make, .fits = set_fits, .status = set_status, .end = set_end};
 
 int sem_get(const struct ipc_caller *c, int32_t key, int nsems, uint32_t flags)
 {
@@ -324,13 +333,9 @@ static void settle(struct sem_set *s)
 /* The set, with a reference, if the caller has the permissions; then the mutex is held. */
 static int open_set(const struct ipc_caller *c, int id, uint32_t want, struct sem_set **out)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-    struct ipc_object *o = ipc_find_locked(&table, id);
-    int err = !o ? -EINVAL : !ipc_allows(o, c, want) ? -EACCES : 0;
+    struct ipc_object *o;
+    int err = ipc_open(&table, c, id, want, &o);
 
-    if (!err)
-        ipc_hold_locked(o);
-    spin_unlock(&table.lock, ipl);
     if (err)
         return err;
     *out = set_of(o);
@@ -341,12 +346,7 @@ static int open_set(const struct ipc_caller *c, int id, uint32_t want, struct se
 static void close_set(struct sem_set *s)
 {
     mutex_unlock(&s->lock);
-    ipc_drop_unlock(&table, &s->ipc, spin_lock(&table.lock));
-}
-
-static bool is_removed(const struct sem_set *s)
-{
-    return __atomic_load_n(&s->ipc.removed, __ATOMIC_RELAXED);
+    ipc_close(&table, &s->ipc);
 }
 
 /* ---- semop ---- */
@@ -421,7 +421,7 @@ int sem_operate(const struct ipc_caller *c, struct sem_undos *undos, int id,
 
     if (err)
         return err;
-    if (is_removed(s))
+    if (ipc_is_removed(&s->ipc))
         err = -EIDRM;
     else if (highest >= s->nsems)
         err = -EFBIG;
@@ -476,61 +476,32 @@ void sem_end(struct sem_undos *undos)
 
 /* ---- semctl ---- */
 
-/* Fill in *to for o, and release the lock. */
-static int status_unlock(const struct ipc_object *o, const struct ipc_caller *c, bool any,
-                         struct sem_status *to, ipl_t ipl)
-{
-    int err = !o ? -EINVAL : !any && !ipc_allows(o, c, IPC_READ) ? -EACCES : 0;
-
-    if (!err) {
-        const struct sem_set *s = container_of(o, const struct sem_set, ipc);
-
-        *to = (struct sem_status){.ipc = *o, .otime_ns = s->otime_ns, .nsems = s->nsems};
-    }
-    spin_unlock(&table.lock, ipl);
-    return err;
-}
-
 int sem_stat(const struct ipc_caller *c, int id, struct sem_status *s)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-
-    return status_unlock(ipc_find_locked(&table, id), c, false, s, ipl);
+    return ipc_stat(&table, c, id, s);
 }
 
 int sem_stat_slot(const struct ipc_caller *c, uint64_t slot, bool any, struct sem_status *s)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-
-    return status_unlock(ipc_slot_locked(&table, slot), c, any, s, ipl);
+    return ipc_stat_slot(&table, c, slot, any, s);
 }
 
 uint32_t sem_next(uint32_t from) { return ipc_next(&table, from); }
 
 int sem_set(const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid, uint32_t mode)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-    struct ipc_object *o = ipc_find_locked(&table, id);
-    int err = o ? ipc_set_locked(o, c, uid, gid, mode) : -EINVAL;
-
-    spin_unlock(&table.lock, ipl);
-    return err;
+    return ipc_set(&table, c, id, uid, gid, mode);
 }
 
 int sem_remove(const struct ipc_caller *c, int id)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-    struct ipc_object *o = ipc_find_locked(&table, id);
+    struct ipc_object *o;
     struct treap_node *n;
     struct sem_set *s;
+    int err = ipc_open_removed(&table, c, id, &o);
 
-    if (!o || !ipc_owns(o, c)) {
-        spin_unlock(&table.lock, ipl);
-        return o ? -EPERM : -EINVAL;
-    }
-    ipc_hold_locked(o);
-    ipc_remove_locked(&table, o); /* from here on nobody else finds it */
-    spin_unlock(&table.lock, ipl);
+    if (err)
+        return err;
     s = set_of(o);
     mutex_lock(&s->lock);
     for (uint32_t k = 0; k < s->nsems; k++)
@@ -562,7 +533,7 @@ int sem_query(const struct ipc_caller *c, int id, int number, enum sem_query wha
         return r;
     if (number < 0 || (uint32_t)number >= s->nsems) {
         r = -EINVAL;
-    } else if (is_removed(s)) {
+    } else if (ipc_is_removed(&s->ipc)) {
         r = -EIDRM;
     } else {
         m = &s->sem[number];
@@ -602,7 +573,7 @@ int sem_set_value(const struct ipc_caller *c, int id, int number, int value)
         return err;
     if (number < 0 || (uint32_t)number >= s->nsems) {
         err = -EINVAL;
-    } else if (is_removed(s)) {
+    } else if (ipc_is_removed(&s->ipc)) {
         err = -EIDRM;
     } else {
         change_value(s, (uint32_t)number, value, c->pid);
@@ -620,7 +591,7 @@ int sem_get_all(const struct ipc_caller *c, int id, uint16_t *values, uint32_t n
 
     if (err)
         return err;
-    err = is_removed(s) ? -EIDRM : n != s->nsems ? -EINVAL : 0;
+    err = ipc_is_removed(&s->ipc) ? -EIDRM : n != s->nsems ? -EINVAL : 0;
     for (uint32_t k = 0; !err && k < n; k++)
         values[k] = (uint16_t)s->sem[k].value;
     close_set(s);
@@ -638,7 +609,7 @@ int sem_set_all(const struct ipc_caller *c, int id, const uint16_t *values, uint
     err = open_set(c, id, IPC_WRITE, &s);
     if (err)
         return err;
-    err = is_removed(s) ? -EIDRM : n != s->nsems ? -EINVAL : 0;
+    err = ipc_is_removed(&s->ipc) ? -EIDRM : n != s->nsems ? -EINVAL : 0;
     if (!err) {
         for (uint32_t k = 0; k < n; k++) {
             s->sem[k].value = values[k];

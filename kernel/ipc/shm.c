@@ -508,12 +508,7 @@ uint32_t shm_next(uint32_t from) { return ipc_next(&table, from); }
 
 int shm_set(const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid, uint32_t mode)
 {
-    ipl_t ipl = spin_lock(&table.lock);
-    struct ipc_object *o = ipc_find_locked(&table, id);
-    int err = o ? ipc_set_locked(o, c, uid, gid, mode) : -EINVAL;
-
-    spin_unlock(&table.lock, ipl);
-    return err;
+    return ipc_set(&table, c, id, uid, gid, mode);
 }
 
 int shm_remove(const struct ipc_caller *c, int id)
