@@ -13,7 +13,6 @@
 
 #define SA_ONSTACK       1ul
 #define SA_SIGINFO       0x40ul
-#define SS_DISABLE       2u
 #define SYS_SIGRETURN    103u
 #define SYS_RT_SIGRETURN 351u
 /* mov $30, $16; lda $0, number($31); callsys */

@@ -1,11 +1,11 @@
 /*
- * Signals: state, sending, selection and default actions. sigframe.c builds the frame on the user
- * stack.
+ * Signals: sending, selection and default actions. sighand.c keeps the state, sigframe.c builds the
+ * frame on the user stack.
  *
  * A signal is sent to a process (kill, the terminal, the kernel) or to one thread (tkill, a fault,
  * SIGPIPE). A signal to the process is entered in the process's own pending set, and the first
  * thread in the list that does not block it is interrupted to take it. If that thread blocks the
- * signal before it has looked at the set, it interrupts another thread instead (set_blocked).
+ * signal before it has looked at the set, it interrupts another thread instead (signal_mask_set).
  * Actions, stop and end are state of the process; masks are state of the threads.
  *
  * The sender sets the pending bit under the lock; then, in one step (thread_interrupt), the bit in
@@ -40,7 +40,6 @@
  */
 #include "kernel/proc/signal.h"
 
-#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
@@ -56,120 +55,12 @@
 #define MARK_AT_ONCE 2u  /* threads interrupted in one hold, in up to 450 instructions each */
 #define ENDS         (-1)
 
-#define SIG_BLOCK   1
-#define SIG_UNBLOCK 2
-#define SIG_SETMASK 3
-#define SS_DISABLE  2u
-#define MINSIGSTKSZ 4096ul
-
-#define UNBLOCKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 /* Caused by an instruction: selected before the others, so that the handler sees the state at the
  * fault. */
 #define SYNCHRONOUS                                                                         \
     (SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGFPE) | \
      SIGBIT(SIGSYS))
-#define RESTART_INSTRUCTION 4      /* bytes of CALL_PAL callsys */
-#define NO_CALL             (~0ul) /* orig_v0 of a frame that is not of a system call */
-
-/* Allocate and initialise. The entries of actions and the info arrays, most of the structure, are
- * left undefined: they are read only for signals in their sets. */
-static void sighand_released(struct poll_source *p);
-
-struct sighand *sighand_create(void)
-{
-    struct sighand *s = npp_alloc(sizeof(*s));
-
-    if (!s)
-        return NULL;
-    memset(s, 0, offsetof(struct sighand, first.pending.info));
-    s->pending.set = 0;
-    s->pending.queue = NULL;
-    s->gone = NULL;
-    s->actions.set = 0;
-    s->lock = (struct spinlock)SPINLOCK_INIT("signals", RANK_SIGNAL, IPL_CLOCK);
-    wait_queue_init(&s->cont, "stopped");
-    poll_source_init(&s->polled);
-    s->polled.released = sighand_released;
-    s->refs = 1;
-    wait_queue_init(&s->first.vfork_queue, "vfork");
-    s->first.alt_flags = SS_DISABLE;
-    return s;
-}
-
-struct uthread *uthread_create(void)
-{
-    const struct uthread *self = uthread_self();
-    struct uthread *u = npp_alloc(sizeof(*u));
-
-    if (!u)
-        return NULL;
-    memset(u, 0, offsetof(struct uthread, pending.info));
-    wait_queue_init(&u->vfork_queue, "vfork");
-    list_init(&u->hash);
-    u->alt_flags = SS_DISABLE;
-    u->blocked = self->blocked;
-    u->ieee_control = self->ieee_control;
-    return u;
-}
-
-void uthread_free(struct uthread *u)
-{
-    signal_queue_end(&u->pending);
-    npp_free(u, sizeof(*u));
-}
-
-struct sighand *sighand_fork(bool share_vm)
-{
-    struct sighand *s = sighand_create(), *from = process_self()->sig;
-    const struct uthread *self = uthread_self();
-    ipl_t ipl;
-
-    if (!s)
-        return NULL;
-    if (process_alone(process_self())) {
-        signal_actions_copy(&s->actions, &from->actions);
-    } else { /* up to 2 KiB under the lock */
-        ipl = spin_lock(&from->lock);
-        signal_actions_copy(&s->actions, &from->actions);
-        spin_unlock(&from->lock, ipl);
-    }
-    s->first.blocked = self->blocked;
-    s->first.ieee_control = self->ieee_control;
-    if (!share_vm) {
-        s->first.alt_sp = self->alt_sp;
-        s->first.alt_size = self->alt_size;
-        s->first.alt_flags = self->alt_flags;
-    }
-    return s;
-}
-
-void sighand_exec(struct sighand *s)
-{
-    struct uthread *u = uthread_self();
-    ipl_t ipl = spin_lock(&s->lock);
-
-    signal_actions_reset_locked(&s->actions);
-    spin_unlock(&s->lock, ipl);
-    u->alt_sp = u->alt_size = 0;
-    u->alt_flags = SS_DISABLE;
-}
-
-void sighand_free(struct sighand *s)
-{
-    if (__atomic_fetch_sub(&s->refs, 1, __ATOMIC_ACQ_REL) != 1)
-        return;
-    poll_source_end(&s->polled);
-    queued_signals_free(s->gone);
-    signal_queue_end(&s->first.pending);
-    signal_queue_end(&s->pending);
-    npp_free(s, sizeof(*s));
-}
-
-/* An entry was taken off the source of a sighand. */
-static void sighand_released(struct poll_source *p)
-{
-    sighand_free(container_of(p, struct sighand, polled));
-}
+#define RESTART_INSTRUCTION 4 /* bytes of CALL_PAL callsys */
 
 /* ---- pending sets ---- */
 
@@ -472,9 +363,7 @@ void signal_force(int sig, int code, vaddr_t addr)
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
 }
 
-/* Change the mask of the current thread. Signals that become deliverable are seen on the return to
- * user mode. */
-static void set_blocked(sigset_t mask)
+void signal_mask_set(sigset_t mask)
 {
     struct process *p = process_self();
     struct uthread *u = uthread_self();
@@ -503,7 +392,7 @@ void signal_mask_begin(sigset_t mask)
 
     u->saved = u->blocked;
     u->restore_saved = true;
-    set_blocked(mask);
+    signal_mask_set(mask);
 }
 
 void signal_mask_end(bool interrupted)
@@ -513,7 +402,7 @@ void signal_mask_end(bool interrupted)
     if (interrupted)
         return; /* a signal is pending, so the return takes the slow path */
     u->restore_saved = false;
-    set_blocked(u->saved);
+    signal_mask_set(u->saved);
 }
 
 /* ---- delivery ---- */
@@ -621,7 +510,7 @@ static bool handle(struct trapframe *f, struct uthread *u, const struct signal_i
     if (sigframe_push(f, act, info, old) != 0)
         return false;
     u->restore_saved = false;
-    set_blocked(during);
+    signal_mask_set(during);
     return true;
 }
 
@@ -662,76 +551,26 @@ void signal_deliver(struct trapframe *f)
     finish_call(f, false, false);
     if (u->restore_saved) { /* sigsuspend, and no signal had a handler */
         u->restore_saved = false;
-        set_blocked(u->saved);
+        signal_mask_set(u->saved);
     }
 }
 
-long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer)
+void signal_action_change(int sig, const struct signal_action *act)
 {
     struct process *p = process_self();
     struct sighand *s = p->sig;
-    struct signal_action new = {0}, old;
-    struct { /* layout in user memory */
-        uint64_t handler;
-        uint32_t flags, pad;
-        uint64_t mask;
-    } user = {0};
-    ipl_t ipl;
+    ipl_t ipl = spin_lock(&s->lock);
 
-    if (size != sizeof(sigset_t) || sig < 1 || sig > NSIG || (act && (SIGBIT(sig) & UNBLOCKABLE)))
-        return -EINVAL;
-    if (act) {
-        if (copyin(&user, act, sizeof(user)) != 0)
-            return -EFAULT;
-        new.handler = user.handler;
-        new.flags = user.flags;
-        new.mask = user.mask & ~UNBLOCKABLE;
-        new.restorer = restorer;
-    }
-    if (process_alone(p)) {
-        old = *signal_action(s, (int)sig);
-    } else {
-        ipl = spin_lock(&s->lock);
-        old = *signal_action(s, (int)sig);
-        spin_unlock(&s->lock, ipl);
-    }
-    user.handler = old.handler;
-    user.flags = (uint32_t)old.flags;
-    user.pad = 0;
-    user.mask = old.mask;
-    if (oact && copyout(oact, &user, sizeof(user)) != 0)
-        return -EFAULT;
-    if (!act)
-        return 0;
-    ipl = spin_lock(&s->lock);
-    signal_action_set_locked(s, (int)sig, &new);
-    if (signal_ignored_locked(s, (int)sig))
+    signal_action_set_locked(s, sig, act);
+    if (signal_ignored_locked(s, sig))
         forget_all_locked(p, SIGBIT(sig));
     else if (sig == SIGALRM)
         alarm_wanted_locked(p);
     spin_unlock(&s->lock, ipl);
     free_gone(s);
-    return 0;
 }
 
-long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size)
-{
-    sigset_t old = uthread_self()->blocked, mask = 0;
-
-    if (size != sizeof(sigset_t))
-        return -EINVAL;
-    if (set && copyin_u64(&mask, set) != 0)
-        return -EFAULT;
-    if (set && (how < SIG_BLOCK || how > SIG_SETMASK))
-        return -EINVAL;
-    if (oset && copyout_u64(oset, old) != 0)
-        return -EFAULT;
-    if (set)
-        set_blocked(how == SIG_BLOCK ? old | mask : how == SIG_UNBLOCK ? old & ~mask : mask);
-    return 0;
-}
-
-long sys_rt_sigpending(uint64_t set, uint64_t size)
+sigset_t signal_pending(void)
 {
     struct uthread *u = uthread_self();
     struct sighand *s = process_self()->sig;
@@ -741,7 +580,7 @@ long sys_rt_sigpending(uint64_t set, uint64_t size)
     clean_locked(s, u);
     all = s->pending.set | u->pending.set;
     spin_unlock(&s->lock, ipl);
-    return size == sizeof(sigset_t) ? copyout_u64(set, all & u->blocked) : -EINVAL;
+    return all;
 }
 
 /*
@@ -768,18 +607,11 @@ static int sleep_interruptible(uint64_t deadline)
     return err;
 }
 
-long sys_rt_sigsuspend(uint64_t set, uint64_t size)
+void signal_suspend(sigset_t mask)
 {
-    sigset_t mask;
-
-    if (size != sizeof(sigset_t))
-        return -EINVAL;
-    if (copyin_u64(&mask, set) != 0)
-        return -EFAULT;
     signal_mask_begin(mask);
     while (!signal_is_pending())
         (void)sleep_interruptible(WAIT_FOREVER);
-    return -ERESTARTNOHAND;
 }
 
 int signal_take(sigset_t set, struct signal_info *info)
@@ -798,19 +630,6 @@ int signal_take(sigset_t set, struct signal_info *info)
     return sig;
 }
 
-bool signal_has_pending(sigset_t set)
-{
-    struct sighand *s = process_self()->sig;
-    struct uthread *u = uthread_self();
-    ipl_t ipl = spin_lock(&s->lock);
-    bool any;
-
-    clean_locked(s, u);
-    any = ((s->pending.set | u->pending.set) & set) != 0;
-    spin_unlock(&s->lock, ipl);
-    return any;
-}
-
 /* Set the signals that sigtimedwait waits for. They are entered in the pending set and wake the
  * thread even if they are blocked or ignored. */
 static void set_waiting(sigset_t set)
@@ -824,80 +643,14 @@ static void set_waiting(sigset_t set)
     spin_unlock(&s->lock, ipl);
 }
 
-long sys_rt_sigtimedwait(uint64_t uset, uint64_t uinfo, uint64_t timeout, uint64_t size)
+int signal_wait(sigset_t set, uint64_t deadline, struct signal_info *info)
 {
-    uint64_t t[2], deadline = WAIT_FOREVER;
-    struct signal_info info;
-    sigset_t set;
     bool over = false;
     int sig;
 
-    if (size != sizeof(sigset_t))
-        return -EINVAL;
-    if (copyin_u64(&set, uset) != 0 || (timeout && copyin(t, timeout, sizeof(t)) != 0) ||
-        (uinfo && probe_write(uinfo, 128) != 0))
-        return -EFAULT;
-    if (timeout && ((int64_t)t[0] < 0 || t[1] >= 1000000000))
-        return -EINVAL;
-    if (timeout && t[0] < INT64_MAX / 2000000000)
-        deadline = clock_ns() + t[0] * 1000000000 + t[1];
-    set &= ~UNBLOCKABLE;
     set_waiting(set);
-    while (!(sig = signal_take(set, &info)) && !signal_is_pending() && !over)
+    while (!(sig = signal_take(set, info)) && !signal_is_pending() && !over)
         over = sleep_interruptible(deadline) == -ETIMEDOUT;
     set_waiting(0);
-    if (!sig)
-        return over ? -EAGAIN : -EINTR;
-    if (uinfo && siginfo_copyout(uinfo, &info) != 0)
-        return -EFAULT;
-    return sig;
+    return sig ? sig : over ? -EAGAIN : -EINTR;
 }
-
-long sys_sigaltstack(uint64_t ss, uint64_t oss)
-{
-    struct uthread *u = uthread_self();
-    vaddr_t sp = user_frame_of(current_hw)->usp;
-    struct {
-        uint64_t sp;
-        uint32_t flags, pad;
-        uint64_t size;
-    } new = {0}, old = {u->alt_sp, u->alt_flags, 0, u->alt_size};
-    bool on = !(u->alt_flags & SS_DISABLE) && sp - u->alt_sp < u->alt_size;
-
-    if (on)
-        old.flags |= 1; /* SS_ONSTACK */
-    if (ss && copyin(&new, ss, sizeof(new)) != 0)
-        return -EFAULT;
-    if (oss && copyout(oss, &old, sizeof(old)) != 0)
-        return -EFAULT;
-    if (!ss)
-        return 0;
-    if (on)
-        return -EPERM;
-    if (new.flags & ~SS_DISABLE & ~1u)
-        return -EINVAL;
-    if (!(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
-        return -ENOMEM;
-    u->alt_sp = new.flags &SS_DISABLE ? 0 : new.sp;
-    u->alt_size = new.flags &SS_DISABLE ? 0 : new.size;
-    u->alt_flags = new.flags & SS_DISABLE;
-    return 0;
-}
-
-static long signal_return(vaddr_t frame, bool rt)
-{
-    struct trapframe *f = user_frame_of(current_hw);
-    sigset_t mask;
-
-    if (sigframe_pop(f, frame, rt, &mask) != 0) {
-        signal_force(SIGSEGV, SI_KERNEL, frame);
-        return 0;
-    }
-    f->orig_v0 = NO_CALL;
-    set_blocked(mask);
-    return 0;
-}
-
-long sys_sigreturn(uint64_t context) { return signal_return(context, false); }
-
-long sys_rt_sigreturn(uint64_t frame) { return signal_return(frame, true); }

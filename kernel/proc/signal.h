@@ -28,6 +28,9 @@ struct process;
 /* Bit of hw.syscall_exit: there may be a signal to deliver. (Bit 0 belongs to the scheduler.) */
 #define EXIT_SIGNAL EXIT_INTERRUPTED
 
+#define SS_DISABLE 2u     /* in uthread.alt_flags: there is no alternate stack */
+#define NO_CALL    (~0ul) /* orig_v0 of a frame that is not of a system call */
+
 typedef uint64_t sigset_t; /* bit n - 1 stands for signal n */
 #define SIGBIT(n) (1ul << ((n) - 1))
 
@@ -154,8 +157,14 @@ static inline void sighand_get(struct sighand *s)
 }
 /* Take a pending signal of a set for the current thread, blocked or not. Its number; 0: none. */
 int signal_take(sigset_t set, struct signal_info *info);
-/* Is one of the set pending for the current thread, blocked or not? */
-bool signal_has_pending(sigset_t set);
+/* The signals that are pending for the current thread, blocked or not. */
+sigset_t signal_pending(void);
+/* Wait until one of the set is pending for the current thread, blocked or ignored even, and take
+ * it. Its number; -EINTR: another signal is to be acted on; -EAGAIN: deadline (clock_ns). */
+int signal_wait(sigset_t set, uint64_t deadline, struct signal_info *info);
+/* Set the action of the current process on sig. What is pending and ignored from now on is
+ * discarded. */
+void signal_action_change(int sig, const struct signal_action *act);
 
 /* Send a signal to the process p: a thread that does not block it takes it. The caller keeps p and
  * its threads in existence (table lock, RANK_PROC, or p is the current process). Any IPL; locks
@@ -179,6 +188,11 @@ void signal_send_thread(struct process *p, struct uthread *u, const struct signa
 int signal_send_user(struct process *p, struct uthread *u, const struct signal_info *info);
 /* Is a signal pending for the current thread that it does not block? */
 bool signal_is_pending(void);
+/* Change the mask of the current thread; SIGKILL and SIGSTOP are never blocked. Signals that become
+ * deliverable are seen on the return to user mode. */
+void signal_mask_set(sigset_t mask);
+/* Set a mask as below, and sleep until a signal is to be acted on. */
+void signal_suspend(sigset_t mask);
 /* Set a signal mask for the duration of one call (ppoll, pselect, sigsuspend), and end that. If a
  * signal interrupted the call, the return to user mode restores the old mask after the handler;
  * otherwise signal_mask_end restores it. For the current thread. */
@@ -206,15 +220,5 @@ int siginfo_copyin(vaddr_t va, int signo, struct signal_info *info);
 /* Restore the registers from the frame at user address va; rt: that of a handler with SA_SIGINFO. 0
  * with the mask to restore in *mask, or -EFAULT. */
 int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask);
-
-/* System calls. Those marked need SYS_FULL_FRAME and SYS_RAW in the system-call table. */
-long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, uint64_t restorer);
-long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size);
-long sys_rt_sigpending(uint64_t set, uint64_t size);
-long sys_rt_sigsuspend(uint64_t set, uint64_t size);
-long sys_rt_sigtimedwait(uint64_t set, uint64_t info, uint64_t timeout, uint64_t size);
-long sys_sigaltstack(uint64_t ss, uint64_t oss); /* FULL_FRAME */
-long sys_sigreturn(uint64_t context);            /* FULL_FRAME, RAW */
-long sys_rt_sigreturn(uint64_t frame);           /* FULL_FRAME, RAW */
 
 #endif

@@ -50,7 +50,7 @@ static unsigned signalfd_poll(struct file *f, struct poll_entry *e)
 {
     if (e)
         watch(process_self()->sig, e);
-    return signal_has_pending(mask_of(f)) ? POLLIN | POLLRDNORM : 0;
+    return signal_pending() & mask_of(f) ? POLLIN | POLLRDNORM : 0;
 }
 
 /* A thread that waits in read. */
