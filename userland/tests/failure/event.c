@@ -99,14 +99,6 @@ static long do_set(void) { return raw6(SYS_timerfd_settime, A(timer), 0, A(&sett
 static long do_get(void) { return raw6(SYS_timerfd_gettime, A(timer), COLD, 0, 0, 0, 0); }
 static long do_poll_many(void) { return raw6(SYS_poll, A(many), 20, 1, 0, 0, 0); }
 
-#define WITH(name_, call_, prepare_, act_, effect_, flags_) \
-    {.name = name_,                                         \
-     .call = (call_),                                       \
-     .prepare = prepare_,                                   \
-     .act = act_,                                           \
-     .effect = effect_,                                     \
-     .undo = drop,                                          \
-     .flags = (flags_)}
 #define CREATE(name_, call_, ...) \
     {.name = name_, .call = (call_), .args = {__VA_ARGS__}, .effect = opened, .undo = drop}
 

@@ -54,6 +54,18 @@ struct scenario {
 #define SAME_VALUE 0x20u /* after a failed allocation the call returns the value of right[0] */
 #define HALFWAY    0x40u /* as WARM; shared or copied memory may also move to another object */
 
+/* A scenario whose call is made by the function act_; the elements of `right` may follow. */
+#define BY(name_, call_, prepare_, act_, effect_, undo_, flags_, ...)                        \
+    {                                                                                        \
+        .name = name_, .call = (call_), .prepare = prepare_, .act = act_, .effect = effect_, \
+        .undo = undo_, .flags = (flags_), .right = {                                         \
+            __VA_ARGS__                                                                      \
+        }                                                                                    \
+    }
+/* The same with the file's drop() to undo it. */
+#define WITH(name_, call_, prepare_, act_, effect_, flags_, ...) \
+    BY(name_, call_, prepare_, act_, effect_, drop, flags_, __VA_ARGS__)
+
 /* The scenarios of each file, ended by one without a name. */
 extern const struct scenario memory_scenarios[], file_scenarios[], process_scenarios[],
     plain_scenarios[], event_scenarios[], socket_scenarios[], region_scenarios[],

@@ -289,15 +289,6 @@ static void cwd_drop(void)
             __VA_ARGS__                                                                        \
         }                                                                                      \
     }
-/* A scenario whose call is made by a function. */
-#define WITH(name_, call_, prepare_, act_, effect_, flags_) \
-    {.name = name_,                                         \
-     .call = (call_),                                       \
-     .prepare = prepare_,                                   \
-     .act = act_,                                           \
-     .effect = effect_,                                     \
-     .undo = drop,                                          \
-     .flags = (flags_)}
 
 const struct scenario file_scenarios[] = {
     PATH("open", SYS_open, opened, A(FILE_), O_RDWR),

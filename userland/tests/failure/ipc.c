@@ -190,13 +190,7 @@ static long do_sem_set(void) { return sem_ctl(IPC_SET, COLD); }
 static long do_sem_remove(void) { return sem_ctl(IPC_RMID, 0); }
 
 #define SET(name_, call_, act_, effect_, flags_) \
-    {.name = name_,                              \
-     .call = (call_),                            \
-     .prepare = make_set,                        \
-     .act = act_,                                \
-     .effect = effect_,                          \
-     .undo = drop_set,                           \
-     .flags = (flags_)}
+    BY(name_, call_, make_set, act_, effect_, drop_set, flags_)
 
 /* ---- message queues ---- */
 
@@ -255,22 +249,7 @@ static long do_msg_set(void) { return msg_ctl(IPC_SET, COLD); }
 static long do_msg_remove(void) { return msg_ctl(IPC_RMID, 0); }
 
 #define QUEUE(name_, call_, prepare_, act_, effect_, flags_) \
-    {.name = name_,                                          \
-     .call = (call_),                                        \
-     .prepare = prepare_,                                    \
-     .act = act_,                                            \
-     .effect = effect_,                                      \
-     .undo = drop_queue,                                     \
-     .flags = (flags_)}
-
-#define WITH(name_, call_, prepare_, act_, effect_, flags_) \
-    {.name = name_,                                         \
-     .call = (call_),                                       \
-     .prepare = prepare_,                                   \
-     .act = act_,                                           \
-     .effect = effect_,                                     \
-     .undo = drop,                                          \
-     .flags = (flags_)}
+    BY(name_, call_, prepare_, act_, effect_, drop_queue, flags_)
 
 const struct scenario ipc_scenarios[] = {
     {.name = "shmget",

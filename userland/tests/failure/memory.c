@@ -296,12 +296,7 @@ static long brk_shrink(void)
         }                                                                                      \
     }
 #define MAPS(name_, act_, prepare_, effect_, undo_) \
-    {.name = name_,                                 \
-     .call = SYS_mmap,                              \
-     .prepare = prepare_,                           \
-     .act = act_,                                   \
-     .effect = effect_,                             \
-     .undo = undo_}
+    BY(name_, SYS_mmap, prepare_, act_, effect_, undo_, 0)
 
 const struct scenario memory_scenarios[] = {
     MAPS("mmap", map_anywhere, NULL, is_usable, where_drop),

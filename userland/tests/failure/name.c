@@ -133,45 +133,35 @@ static void new_session(void) { raw6(SYS_setsid, 0, 0, 0, 0, 0, 0); }
 static struct mega_logical shown;
 static long show(void) { return mega$logical(&system_directory, 0, 0, &shown); }
 
-#define LNM(name_, call_, prepare_, act_, effect_, undo_, flags_) \
-    {.name = name_,                                               \
-     .call = (call_),                                             \
-     .prepare = prepare_,                                         \
-     .act = act_,                                                 \
-     .effect = effect_,                                           \
-     .undo = undo_,                                               \
-     .flags = (flags_)}
-
-const struct scenario first_name = LNM("$crelnm, the first of all", VMS_CRELNM, NULL, define,
-                                       is_defined, undefine, 0);
+const struct scenario first_name = BY("$crelnm, the first of all", VMS_CRELNM, NULL, define,
+                                      is_defined, undefine, 0);
 
 const struct scenario name_scenarios[] = {
-    LNM("$crelnm", VMS_CRELNM, NULL, define, is_defined, undefine, 0),
+    BY("$crelnm", VMS_CRELNM, NULL, define, is_defined, undefine, 0),
     {.name = "$crelnm, the first of a session",
      .call = VMS_CRELNM,
      .child = new_session,
      .act = define_job,
      .flags = IN_CHILD},
-    LNM("$crelnm, two translations", VMS_CRELNM, fill, define_two, is_defined, undefine, 0),
-    LNM("$crelnm, another definition", VMS_CRELNM, defined, define_two, is_defined, undefine, 0),
-    LNM("$crelnm in the system table", VMS_CRELNM, NULL, define_system, is_system, undefine_system,
-        0),
-    LNM("$crelnm in the job's table", VMS_CRELNM, NULL, define_job, is_job, undefine_job, 0),
-    LNM("$crelnm in the group's table", VMS_CRELNM, NULL, define_group, is_group, undefine_group,
-        0),
-    LNM("$crelnm in a table of its own quota", VMS_CRELNM, quota_table, define_in_table,
-        is_in_table, unmake, 0),
-    LNM("$crelnm, value in an untouched page", VMS_CRELNM, cold_make, define_cold, NULL, undefine,
-        WARM),
-    LNM("$dellnm", VMS_DELLNM, defined, undefine_it, NULL, undefine, NOTHING),
-    LNM("$trnlnm", VMS_TRNLNM, defined, translate, NULL, undefine, NOTHING),
-    LNM("$trnlnm, untouched outputs", VMS_TRNLNM, defined, translate_cold, translated, undefine, 0),
-    LNM("$crelnt", VMS_CRELNT, NULL, make_private, NULL, unmake, 0),
-    LNM("$crelnt with a quota", VMS_CRELNT, NULL, make_quota, NULL, unmake, 0),
-    LNM("$crelnt, shareable", VMS_CRELNT, NULL, make_shared, NULL, unmake_shared, 0),
-    LNM("$crelnt without a name", VMS_CRELNT, NULL, make_unnamed, NULL, unmake_unnamed, 0),
-    LNM("$crelnt, another one", VMS_CRELNT, made_already, make_private, NULL, unmake, 0),
-    LNM("$crelnt, the one there is", VMS_CRELNT, made_already, make_if, NULL, unmake, NOTHING),
-    LNM("mega$logical", MEGA_SYS_LOGICAL, NULL, show, NULL, NULL, 0),
+    BY("$crelnm, two translations", VMS_CRELNM, fill, define_two, is_defined, undefine, 0),
+    BY("$crelnm, another definition", VMS_CRELNM, defined, define_two, is_defined, undefine, 0),
+    BY("$crelnm in the system table", VMS_CRELNM, NULL, define_system, is_system, undefine_system,
+       0),
+    BY("$crelnm in the job's table", VMS_CRELNM, NULL, define_job, is_job, undefine_job, 0),
+    BY("$crelnm in the group's table", VMS_CRELNM, NULL, define_group, is_group, undefine_group, 0),
+    BY("$crelnm in a table of its own quota", VMS_CRELNM, quota_table, define_in_table, is_in_table,
+       unmake, 0),
+    BY("$crelnm, value in an untouched page", VMS_CRELNM, cold_make, define_cold, NULL, undefine,
+       WARM),
+    BY("$dellnm", VMS_DELLNM, defined, undefine_it, NULL, undefine, NOTHING),
+    BY("$trnlnm", VMS_TRNLNM, defined, translate, NULL, undefine, NOTHING),
+    BY("$trnlnm, untouched outputs", VMS_TRNLNM, defined, translate_cold, translated, undefine, 0),
+    BY("$crelnt", VMS_CRELNT, NULL, make_private, NULL, unmake, 0),
+    BY("$crelnt with a quota", VMS_CRELNT, NULL, make_quota, NULL, unmake, 0),
+    BY("$crelnt, shareable", VMS_CRELNT, NULL, make_shared, NULL, unmake_shared, 0),
+    BY("$crelnt without a name", VMS_CRELNT, NULL, make_unnamed, NULL, unmake_unnamed, 0),
+    BY("$crelnt, another one", VMS_CRELNT, made_already, make_private, NULL, unmake, 0),
+    BY("$crelnt, the one there is", VMS_CRELNT, made_already, make_if, NULL, unmake, NOTHING),
+    BY("mega$logical", MEGA_SYS_LOGICAL, NULL, show, NULL, NULL, 0),
     {0},
 };

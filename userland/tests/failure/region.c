@@ -226,20 +226,10 @@ static void make_untouched(void)
         bail_out("no memory");
 }
 
-#define SERVICE(name_, call_, prepare_, act_, effect_, flags_) \
-    {.name = name_,                                            \
-     .call = (call_),                                          \
-     .prepare = prepare_,                                      \
-     .act = act_,                                              \
-     .effect = effect_,                                        \
-     .undo = drop,                                             \
-     .flags = (flags_)}
-
 const struct scenario region_scenarios[] = {
-    SERVICE("$create_region_64", VMS_CREATE_REGION_64, nothing, create, NULL, 0),
-    SERVICE("$create_region_64 in P0", VMS_CREATE_REGION_64, nothing, create_in_p0, NULL, 0),
-    SERVICE("$create_region_64, shared tables", VMS_CREATE_REGION_64, nothing, create_shared, NULL,
-            0),
+    WITH("$create_region_64", VMS_CREATE_REGION_64, nothing, create, NULL, 0),
+    WITH("$create_region_64 in P0", VMS_CREATE_REGION_64, nothing, create_in_p0, NULL, 0),
+    WITH("$create_region_64, shared tables", VMS_CREATE_REGION_64, nothing, create_shared, NULL, 0),
     {.name = "$create_region_64, untouched outputs",
      .call = VMS_CREATE_REGION_64,
      .prepare = outputs,
@@ -247,29 +237,28 @@ const struct scenario region_scenarios[] = {
      .effect = created_cold,
      .undo = drop_cold,
      .flags = WARM},
-    SERVICE("$delete_region_64", VMS_DELETE_REGION_64, make_memory, delete, NULL, NOTHING),
-    SERVICE("$delete_region_64, shared tables", VMS_DELETE_REGION_64, make_shared_region, delete,
-            NULL, NOTHING),
-    SERVICE("$delete_region_64, untouched outputs", VMS_DELETE_REGION_64, make_memory, delete_cold,
-            NULL, 0),
-    SERVICE("$get_region_info", VMS_GET_REGION_INFO, make_region, info, knows_id, 0),
-    SERVICE("$cretva_64", VMS_CRETVA_64, make_region, cretva, is_usable, 0),
-    SERVICE("$cretva_64, untouched outputs", VMS_CRETVA_64, make_region, cretva_cold, NULL, WARM),
-    SERVICE("$cretva_64 in the middle", VMS_CRETVA_64, make_memory, cretva_middle, zero_in_middle,
-            0),
-    SERVICE("$expreg_64", VMS_EXPREG_64, make_region, expreg, is_usable, 0),
-    SERVICE("$expreg_64, untouched outputs", VMS_EXPREG_64, make_region, expreg_cold, NULL, WARM),
+    WITH("$delete_region_64", VMS_DELETE_REGION_64, make_memory, delete, NULL, NOTHING),
+    WITH("$delete_region_64, shared tables", VMS_DELETE_REGION_64, make_shared_region, delete, NULL,
+         NOTHING),
+    WITH("$delete_region_64, untouched outputs", VMS_DELETE_REGION_64, make_memory, delete_cold,
+         NULL, 0),
+    WITH("$get_region_info", VMS_GET_REGION_INFO, make_region, info, knows_id, 0),
+    WITH("$cretva_64", VMS_CRETVA_64, make_region, cretva, is_usable, 0),
+    WITH("$cretva_64, untouched outputs", VMS_CRETVA_64, make_region, cretva_cold, NULL, WARM),
+    WITH("$cretva_64 in the middle", VMS_CRETVA_64, make_memory, cretva_middle, zero_in_middle, 0),
+    WITH("$expreg_64", VMS_EXPREG_64, make_region, expreg, is_usable, 0),
+    WITH("$expreg_64, untouched outputs", VMS_EXPREG_64, make_region, expreg_cold, NULL, WARM),
     {.name = "$expreg_64 in P2",
      .call = VMS_EXPREG_64,
      .prepare = nothing_in_p2,
      .act = expreg_p2,
      .effect = is_usable,
      .undo = drop_p2},
-    SERVICE("$deltva_64 in the middle", VMS_DELTVA_64, make_memory, deltva, hole_in_middle, 0),
-    SERVICE("$deltva_64, untouched outputs", VMS_DELTVA_64, make_memory, deltva_cold,
-            hole_in_middle, WARM),
-    SERVICE("$setprt_64 in the middle", VMS_SETPRT_64, make_memory, setprt, NULL, 0),
-    SERVICE("$setprt_64, untouched outputs", VMS_SETPRT_64, make_memory, setprt_cold, NULL, WARM),
+    WITH("$deltva_64 in the middle", VMS_DELTVA_64, make_memory, deltva, hole_in_middle, 0),
+    WITH("$deltva_64, untouched outputs", VMS_DELTVA_64, make_memory, deltva_cold, hole_in_middle,
+         WARM),
+    WITH("$setprt_64 in the middle", VMS_SETPRT_64, make_memory, setprt, NULL, 0),
+    WITH("$setprt_64, untouched outputs", VMS_SETPRT_64, make_memory, setprt_cold, NULL, WARM),
     {.name = "$lckpag_64",
      .call = VMS_LCKPAG_64,
      .prepare = make_memory,
@@ -293,8 +282,8 @@ const struct scenario region_scenarios[] = {
      .undo = drop,
      .flags = WARM,
      .right = {{IN_FAULT, SS$_ACCVIO}, {ANY_KIND, SS$_LCKPAGFUL}}},
-    SERVICE("$ulkpag_64", VMS_ULKPAG_64, make_locked, ulkpag, twelve_locked, 0),
-    SERVICE("$ulkpag_64, untouched outputs", VMS_ULKPAG_64, make_locked, ulkpag_cold, twelve_locked,
-            WARM),
+    WITH("$ulkpag_64", VMS_ULKPAG_64, make_locked, ulkpag, twelve_locked, 0),
+    WITH("$ulkpag_64, untouched outputs", VMS_ULKPAG_64, make_locked, ulkpag_cold, twelve_locked,
+         WARM),
     {0},
 };

@@ -141,14 +141,6 @@ static long do_peer(void)
     return raw6(SYS_getpeername, A(pair[0]), A(text), A(room), 0, 0, 0);
 }
 
-#define WITH(name_, call_, prepare_, act_, effect_, flags_) \
-    {.name = name_,                                         \
-     .call = (call_),                                       \
-     .prepare = prepare_,                                   \
-     .act = act_,                                           \
-     .effect = effect_,                                     \
-     .undo = drop,                                          \
-     .flags = (flags_)}
 #define CREATE(name_, call_, effect_, ...) \
     {.name = name_,                        \
      .call = (call_),                      \

@@ -292,13 +292,6 @@ static long do_fremovexattr(void)
         }                                                                                 \
     }
 /* A call that is made by a function; last, results that are not the usual ones. */
-#define WITH(name_, call_, prepare_, act_, effect_, flags_, ...)                             \
-    {                                                                                        \
-        .name = name_, .call = (call_), .prepare = prepare_, .act = act_, .effect = effect_, \
-        .undo = drop, .flags = (flags_), .right = {                                          \
-            __VA_ARGS__                                                                      \
-        }                                                                                    \
-    }
 #define FULL \
     {OF_FILE, -ENOSPC}, { MEGA_ALLOC_NPP, -ENOSPC }
 #define NO_LOCK {ANY_KIND, -ENOLCK}
