@@ -6,6 +6,7 @@
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/timer.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool_charged.h"
@@ -313,6 +314,7 @@ int memfs_create(struct fs *fs)
     fs->name = "tmpfs";
     fs->dev = fs_new_dev();
     fs->usage = memfs_usage;
+    memfs_dir_seed(clock_ns());
     fs->root = memfs_dir_new(fs, &(struct fs_new){.mode = S_IFDIR | 0755});
     if (!fs->root)
         return -ENOMEM;

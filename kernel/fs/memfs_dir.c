@@ -18,6 +18,10 @@
 #define MEMFS_HEADS_MAX (1u << 16) /* heads of the largest directory: 512 KiB of paged pool */
 #define FIRST_COOKIE    3u         /* 1 and 2 stand for . and .. */
 
+static uint64_t boot_seed; /* constant after boot */
+
+void memfs_dir_seed(uint64_t seed) { boot_seed = seed; }
+
 struct inode *memfs_dir_new(struct fs *fs, const struct fs_new *what)
 {
     struct memfs_dir *d = memfs_node_alloc(sizeof(*d));
@@ -29,6 +33,7 @@ struct inode *memfs_dir_new(struct fs *fs, const struct fs_new *what)
     d->heads = d->small;
     d->nheads = MEMFS_HEADS;
     d->next_cookie = FIRST_COOKIE;
+    d->seed = (uint32_t)(d->inode.ino * 2654435761u ^ boot_seed) | 1;
     return &d->inode;
 }
 
@@ -40,50 +45,106 @@ void memfs_dir_end(struct inode *i)
 
 /* ---- by cookie ---- */
 
-static struct memfs_name *ordered(const struct treap_node *n)
+/* Make `by` (or NULL) the child of e's parent in e's place. */
+static void replace_child(struct memfs_dir *d, struct memfs_name *e, struct memfs_name *by)
 {
-    return n ? container_of(n, struct memfs_name, order) : NULL;
+    if (!e->up)
+        d->tree = by;
+    else if (e->up->left == e)
+        e->up->left = by;
+    else
+        e->up->right = by;
+    if (by)
+        by->up = e->up;
 }
 
-/* Append the newest name, which has the highest cookie. */
+/* Rotate c above its parent. */
+static void rotate_up(struct memfs_dir *d, struct memfs_name *c)
+{
+    struct memfs_name *p = c->up;
+
+    replace_child(d, p, c);
+    if (p->left == c) {
+        p->left = c->right;
+        if (p->left)
+            p->left->up = p;
+        c->right = p;
+    } else {
+        p->right = c->left;
+        if (p->right)
+            p->right->up = p;
+        c->left = p;
+    }
+    p->up = c;
+}
+
+/* Append the newest name, which has the highest cookie: below the lowest node on the right edge
+ * whose weight is not smaller, with the lighter nodes of that edge as its left subtree. */
 static void order_append(struct memfs_dir *d, struct memfs_name *e)
 {
-    struct treap_node *up = d->last ? &d->last->order : NULL;
+    struct memfs_name *up = d->last, *below = NULL;
 
+    d->seed ^= d->seed << 13; /* xorshift */
+    d->seed ^= d->seed >> 17;
+    d->seed ^= d->seed << 5;
+    e->weight = d->seed;
     e->cookie = d->next_cookie++;
-    treap_insert(&d->order, &e->order, up, up ? &up->right : &d->order.root);
+    for (; up && up->weight < e->weight; up = up->up)
+        below = up;
+    e->up = up;
+    e->left = below;
+    e->right = NULL;
+    if (below)
+        below->up = e;
+    if (up)
+        up->right = e;
+    else
+        d->tree = e;
     d->last = e;
 }
 
 static void order_remove(struct memfs_dir *d, struct memfs_name *e)
 {
-    if (d->last == e)
-        d->last = ordered(treap_prev(&e->order));
-    treap_remove(&d->order, &e->order);
+    if (d->last == e) { /* it has no right subtree */
+        d->last = e->left ? e->left : e->up;
+        while (d->last && d->last != e->up && d->last->right)
+            d->last = d->last->right;
+    }
+    while (e->left && e->right)
+        rotate_up(d, e->left->weight > e->right->weight ? e->left : e->right);
+    replace_child(d, e, e->left ? e->left : e->right);
 }
 
 /* Put e in the place of old, with old's cookie. */
 static void order_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_name *e)
 {
     e->cookie = old->cookie;
-    treap_replace(&d->order, &old->order, &e->order);
+    e->weight = old->weight;
+    e->left = old->left;
+    e->right = old->right;
+    e->up = old->up;
+    replace_child(d, old, e);
+    if (e->left)
+        e->left->up = e;
+    if (e->right)
+        e->right->up = e;
     if (d->last == old)
         d->last = e;
 }
 
 struct memfs_name *memfs_after(const struct memfs_dir *d, uint64_t pos)
 {
-    const struct treap_node *best = NULL;
+    struct memfs_name *best = NULL;
 
-    for (const struct treap_node *n = d->order.root; n;) {
-        if (ordered(n)->cookie > pos) {
-            best = n;
-            n = n->left;
+    for (struct memfs_name *e = d->tree; e;) {
+        if (e->cookie > pos) {
+            best = e;
+            e = e->left;
         } else {
-            n = n->right;
+            e = e->right;
         }
     }
-    return ordered(best);
+    return best;
 }
 
 /* ---- by name ---- */

@@ -13,10 +13,11 @@
 
 /* In paged pool. All fields are protected by the directory's mutex. */
 struct memfs_name {
-    struct inode *inode;     /* holds a reference */
-    struct treap_node node;  /* in the tree of its head; with the hash */
-    struct treap_node order; /* in the directory's tree by cookie */
+    struct inode *inode;                  /* holds a reference */
+    struct treap_node node;               /* in the tree of its head; with the hash */
+    struct memfs_name *left, *right, *up; /* treap: cookies ascend from left to right */
     uint64_t cookie;
+    uint32_t weight;  /* not above the weight of `up` */
     uint16_t account; /* number of the account that is charged for it; constant */
     uint8_t len;
     char text[];
@@ -43,11 +44,11 @@ struct memfs_dir {
     uint16_t account; /* as above */
     /* Its name in its parent directory. Protected by rename_mutex, as is the name itself. */
     struct memfs_name *self;
-    struct treap order;      /* of names by cookie */
-    struct memfs_name *last; /* in that order; NULL: there is none */
-    struct treap *heads;     /* nheads: `small`, or in paged pool */
+    struct memfs_name *tree, *last; /* root of the treap, and its last name */
+    struct treap *heads;            /* nheads: `small`, or in paged pool */
     uint32_t nheads, count;
     uint64_t next_cookie;
+    uint32_t seed; /* state of the generator of weights; never 0 */
     struct treap small[MEMFS_HEADS];
 };
 
@@ -80,6 +81,8 @@ long memfs_readlink(struct inode *i, char *buf, size_t n);
 
 /* memfs_dir.c: directories and their names. */
 
+/* Boot: the weights of the trees depend on this. */
+void memfs_dir_seed(uint64_t seed);
 /* An empty directory, with no lock held; NULL: as above. */
 struct inode *memfs_dir_new(struct fs *fs, const struct fs_new *what);
 /* The last reference to a directory, which is empty, was dropped. */
