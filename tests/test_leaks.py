@@ -23,7 +23,7 @@ LEAKS = {
     "inode_reference": r"leak: file show has 2 references, 1 without open files",
     "object_reference": r"object \S+: 0 entries, counted as 0, 1 holders, refs 2",
     "file_reference": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: .*open file",
-    "section_share": r"section LEFT: 0 mappings, counted as 0, 1 shares",
+    "section_share": r"section LEFT: 0 mappings, counted as 0, and 0 holds, 1 shares",
     "aspace_reference": r"PANIC: (leak: )?memory is inconsistent",
     "job_member": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: .*names of a process",
 }
