@@ -83,13 +83,16 @@ def show_bounds(checked: list[figures.Bound]) -> bool:
 
 
 def bless(folder: Path) -> None:
-    """Replaces the committed figures by those of the last run."""
-    data = page.load(folder / "figures.json")
+    """Replaces the committed figures by those of the last run, but for parts that it left out."""
+    data = page.load(page.DATA)
+    data |= {part: found for part, found in page.load(folder / "figures.json").items() if found}
     page.dump(data, page.DATA)
-    for plot in ("fig4", "fig8", "fig9", "holds", "growth"):
-        shutil.copy(folder / f"{plot}.svg", page.DATA.parent / f"figures-{plot}.svg")
-    for plot in ("uptime", "record", "sizes"):
-        shutil.copy(folder / f"pool-{plot}.svg", page.DATA.parent / f"paged-pool-{plot}.svg")
+    plots = {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("fig4", "fig8", "fig9")}
+    plots |= {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("holds", "growth")}
+    plots |= {f"pool-{plot}.svg": f"paged-pool-{plot}.svg" for plot in ("uptime", "record", "sizes")}
+    for made, kept in plots.items():
+        if (folder / made).exists():
+            shutil.copy(folder / made, page.DATA.parent / kept)
     for path in page.PAGES:
         path.write_text(page.render(path.read_text(), data))
 
