@@ -103,6 +103,7 @@ int sock_wait(struct sock *s, struct wait_queue *q, uint32_t *count, bool (*busy
         __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
         if (err)
             break;
+        wait_finish(&w); /* it is still on the queue if nobody has woken it */
     }
     wait_finish(&w);
     if (err == -EINTR)

@@ -89,7 +89,8 @@ def bless(folder: Path) -> None:
     page.dump(data, page.DATA)
     plots = {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("fig4", "fig8", "fig9")}
     plots |= {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("holds", "growth")}
-    plots |= {f"pool-{plot}.svg": f"paged-pool-{plot}.svg" for plot in ("uptime", "record", "sizes")}
+    pool = ("uptime", "record", "sizes")
+    plots |= {f"pool-{plot}.svg": f"paged-pool-{plot}.svg" for plot in pool}
     for made, kept in plots.items():
         if (folder / made).exists():
             shutil.copy(folder / made, page.DATA.parent / kept)
