@@ -55,23 +55,6 @@ uint32_t fair_weight_of_nice(int nice)
     return weights[nice + 20];
 }
 
-void fair_set_share(struct fair_node *n, uint32_t here, uint32_t all)
-{
-    uint32_t weight = fair_share(here, all);
-
-    if (16 * (weight > n->weight ? weight - n->weight : n->weight - weight) > n->weight)
-        fair_set_weight(n, weight);
-}
-
-uint32_t fair_load(const struct fair_queue *q)
-{
-    uint64_t load = q->current ? q->current->weight : 0;
-
-    if (q->root)
-        load += fair_has_children(q->root) ? q->weights : q->root->weight;
-    return (uint32_t)load;
-}
-
 /* ---- the tree ---- */
 
 static bool is_red(const struct fair_node *n) { return n != NULL && n->red; }

@@ -26,8 +26,6 @@
 #include "kernel/base/list.h"
 
 #define FAIR_WEIGHT     1024u /* of nice 0, and of each user */
-#define FAIR_WEIGHT_MIN 32u   /* of a user on a CPU where few of its threads are */
-#define FAIR_GAP_MIN    16u   /* between the loads of two CPUs: what is less is left */
 #define FAIR_RATE_SHIFT 20u
 
 struct fair_queue;
@@ -93,25 +91,6 @@ void fair_node_init(struct fair_node *n, struct fair_queue *q, struct fair_queue
                     uint32_t weight);
 /* Change the weight of n, which is in no tree. */
 void fair_set_weight(struct fair_node *n, uint32_t weight);
-/* A user with `all` threads that are ready on several CPUs, `here` of them on one: what its group
-   weighs there, and what one thread adds to that. So each user weighs the same over all CPUs. */
-static inline uint32_t fair_share(uint32_t here, uint32_t all)
-{
-    return MAX(FAIR_WEIGHT * MIN(here, all) / all, FAIR_WEIGHT_MIN);
-}
-static inline uint32_t fair_part(uint32_t all) { return MAX(FAIR_WEIGHT / all, 1u); }
-/* Give n, the node of a user, which is current and charged, its share, if that has changed by more
-   than a sixteenth. */
-void fair_set_share(struct fair_node *n, uint32_t here, uint32_t all);
-/* The weight of all ready nodes of a CPU's queue: its load. */
-uint32_t fair_load(const struct fair_queue *q);
-/* Does it make the loads of two CPUs, `gap` apart, more equal to move a thread of a user who has
-   `all`, so that it is not moved back afterwards? It does if gap is twice its part; a thirty-second
-   less is taken as that, because shares are rounded down. */
-static inline bool fair_moves(uint32_t gap, uint32_t all)
-{
-    return gap >= FAIR_GAP_MIN && (uint64_t)gap * all * 33 >= 2 * 32 * FAIR_WEIGHT;
-}
 /* The weight of a nice value, -20 to 19: each step is a factor of about 1.25. */
 uint32_t fair_weight_of_nice(int nice);
 

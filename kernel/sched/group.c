@@ -15,7 +15,6 @@ struct sched_group sched_kernel_group;
 
 void sched_group_init(struct sched_group *g, struct sched_group *parent)
 {
-    g->top = parent ? parent->top : g;
     for (unsigned i = 0; i < MAX_CPUS; i++) {
         fair_node_init(&g->nodes[i], parent ? &parent->queues[i] : &runqs[i].fair, &g->queues[i],
                        FAIR_WEIGHT);

@@ -1,8 +1,8 @@
 /*
  * Scheduling groups: threads that share the CPUs as one, in the fair rule (fair.h). Each user has
  * one; a process with several threads may have one inside its user's. A group has a node and a
- * queue for each CPU. The groups of one user have equal shares of what it has of a CPU; those of
- * the users have shares of a CPU according to the part of their threads there (README.md).
+ * queue for each CPU; all groups below one parent have equal shares of each CPU on which they have
+ * ready threads.
  *
  * A group's memory belongs to whoever initialised it, who may free it when it has no member that
  * is alive. The groups of users are never freed (kernel/proc/creds.c).
@@ -18,11 +18,6 @@ struct thread;
 struct sched_group {
     struct fair_node nodes[MAX_CPUS];   /* of a CPU: run queue's lock */
     struct fair_queue queues[MAX_CPUS]; /* as nodes */
-    struct sched_group *top;            /* the user's: itself, or what it is inside; constant */
-    /* Of a user's: ready threads of each CPU, without the one that runs. Written under the run
-       queue's lock, read as a hint; atomic. Only kept from when there are several CPUs: so those of
-       the kernel may be too low by the few that were ready then. */
-    int32_t ready[MAX_CPUS];
 };
 
 /* The group of the kernel's own threads. */

@@ -53,7 +53,6 @@ struct runq {
     uint64_t next_tick_ns;        /* own CPU, IPL_CLOCK */
     uint64_t ticks;               /* atomic: written by own CPU, read by the watchdog */
     uint64_t switches;            /* protected by lock; atomic: read as a statistic */
-    struct sched_group *user;     /* of the thread that the last tick met; atomic */
     uint64_t steals, balanced;    /* own CPU, IPL_CLOCK; atomic: read as a statistic */
     uint64_t user_ns;             /* own CPU, sampled by the clock; atomic: as above */
     uint64_t online_ns;           /* constant once the CPU is online */
@@ -85,14 +84,6 @@ static inline uint32_t runq_ready(const struct runq *rq)
     return prioq_count(&rq->ready) + __atomic_load_n(&rq->fair_ready, __ATOMIC_RELAXED);
 }
 
-/* The ready threads of t's user on the CPU of rq have become one more or less. Lock held. */
-static inline void runq_count_user(struct runq *rq, const struct thread *t, int32_t change)
-{
-    int32_t *n = &t->group->top->ready[runq_cpu(rq)];
-
-    __atomic_store_n(n, *n + change, __ATOMIC_RELAXED);
-}
-
 /* The fair threads of rq that are ready have become one more, t, or one less. */
 static inline void runq_note_ready(struct runq *rq, struct thread *t)
 {
@@ -101,11 +92,8 @@ static inline void runq_note_ready(struct runq *rq, struct thread *t)
     __atomic_store_n(&rq->fair_ready, n + 1, __ATOMIC_RELAXED);
     if (n == 0)
         prioq_mark(&rq->ready, PRIO_NORMAL, true);
-    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED)) {
-        runq_count_user(rq, t, 1);
-        if (t->affinity & (t->affinity - 1))
-            list_add_tail(&rq->movable, &t->run_link);
-    }
+    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED) && (t->affinity & (t->affinity - 1)))
+        list_add_tail(&rq->movable, &t->run_link);
 }
 
 static inline void runq_note_taken(struct runq *rq, struct thread *t)
@@ -115,10 +103,8 @@ static inline void runq_note_taken(struct runq *rq, struct thread *t)
     __atomic_store_n(&rq->fair_ready, n, __ATOMIC_RELAXED);
     if (n == 0)
         prioq_mark(&rq->ready, PRIO_NORMAL, false);
-    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED)) {
-        runq_count_user(rq, t, -1);
+    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED))
         list_remove(&t->run_link);
-    }
 }
 
 /* May others be waiting for t: does it hold a mutex, or was it woken to take one? The mutex of an
@@ -250,9 +236,6 @@ void sched_idle_loop(void) __attribute__((noreturn));
 /* group.c: set the priority of the current thread. IPL up to IPL_CLOCK, no spinlock held. */
 void sched_own_priority(unsigned prio);
 
-/* idle.c: how many threads of g, a user's group, are ready or run on all CPUs, at least 1. A hint,
-   and of those that run as of the last tick. */
-uint32_t sched_user_threads(const struct sched_group *g);
 /* idle.c: called by the clock tick every BALANCE_TICKS. IPL_CLOCK, no spinlock held. */
 void sched_balance(unsigned self);
 

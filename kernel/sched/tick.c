@@ -19,18 +19,6 @@ uint64_t clock_ticks;
 
 #define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second */
 
-/* A tick met t. Its user weighs as much on this CPU as the part of its threads that is here. rq is
-   locked. */
-static void share_tick(struct runq *rq, const struct thread *t)
-{
-    struct sched_group *g = t->group->top;
-    int32_t ready = g->ready[runq_cpu(rq)];
-
-    __atomic_store_n(&rq->user, g, __ATOMIC_RELAXED);
-    if (t->prio == PRIO_NORMAL)
-        fair_set_share(&g->nodes[runq_cpu(rq)], (uint32_t)MAX(ready, 0) + 1, sched_user_threads(g));
-}
-
 /* A tick met t, in user mode or in the kernel: account for its time, and have another thread run if
    the rule says so. lost_ns: time in which the host did not run this CPU. The fair rule does not
    charge it: t made no progress, so that the others are owed none. */
@@ -48,8 +36,6 @@ static void thread_tick(struct runq *rq, struct thread *t, bool user, uint64_t l
     t->grace = thread_hurries(t) ? t->grace + 1 : 0;
     if (t->prio == PRIO_NORMAL && fair_tick(&t->fair, cycles, t->grace - 1 < SCHED_GRACE_TICKS))
         runq_kick(rq);
-    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED))
-        share_tick(rq, t);
     spin_unlock_at_ipl(&rq->lock);
     if (user)
         __atomic_store_n(&rq->user_ns, rq->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);

@@ -614,95 +614,6 @@ static void test_urgent(void)
     ok(kept->service - begin >= 2 * TICK, "and then has its turn again");
 }
 
-/* ---- several CPUs ---- */
-
-#define CPUS  4
-#define USERS 3
-
-static uint32_t placed[USERS][CPUS]; /* threads, all of which compute */
-
-static uint32_t all_of(unsigned u)
-{
-    return placed[u][0] + placed[u][1] + placed[u][2] + placed[u][3];
-}
-
-static uint32_t weight_of(unsigned u, unsigned i)
-{
-    return placed[u][i] ? fair_share(placed[u][i], all_of(u)) : 0;
-}
-
-static uint32_t load_of(unsigned i) { return weight_of(0, i) + weight_of(1, i) + weight_of(2, i); }
-
-/* CPU i looks at the CPU with the highest load, as sched_balance() does. Did it take a thread? */
-static bool balance(unsigned i)
-{
-    unsigned from = i;
-
-    for (unsigned k = 0; k < CPUS; k++)
-        if (load_of(k) > load_of(from))
-            from = k;
-    for (unsigned n = 0, u = (unsigned)rnd(USERS); n < USERS; n++, u = (u + 1) % USERS) {
-        bool alone = placed[0][from] + placed[1][from] + placed[2][from] < 2;
-
-        if (from != i && placed[u][from] && !alone &&
-            fair_moves(load_of(from) - load_of(i), all_of(u))) {
-            placed[u][from]--;
-            placed[u][i]++;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* How much of all CPUs user u has, in percent of one. */
-static unsigned percent_of(unsigned u)
-{
-    unsigned percent = 0;
-
-    for (unsigned i = 0; i < CPUS; i++)
-        percent += placed[u][i] ? 100 * weight_of(u, i) / load_of(i) : 0;
-    return percent;
-}
-
-/* Balance until nothing moves. Returns the number of looks. */
-static unsigned settle(uint32_t a, uint32_t b, uint32_t c)
-{
-    unsigned looks = 0, quiet = 0;
-
-    memset(placed, 0, sizeof(placed));
-    for (uint32_t n = 0; n < a + b + c; n++)
-        placed[n < a ? 0 : n < a + b ? 1 : 2][rnd(CPUS)]++;
-    for (; quiet < 5 * CPUS && looks < 100000; looks++)
-        quiet = balance((unsigned)rnd(CPUS)) ? 0 : quiet + 1;
-    return looks;
-}
-
-static void test_balance(void)
-{
-    unsigned worst = 0, looks;
-
-    for (unsigned i = 0; i < 50; i++) {
-        unsigned n = settle(1 + (uint32_t)rnd(50), (uint32_t)rnd(500), (uint32_t)rnd(3000));
-
-        worst = n > worst ? n : worst;
-    }
-    ok(worst < 5000, "whatever the users run, loads become even: after %u looks at most", worst);
-    settle(16, 0, 0);
-    ok(placed[0][0] == 4 && placed[0][1] == 4 && placed[0][2] == 4 && placed[0][3] == 4,
-       "one user's threads are spread evenly");
-    looks = settle(1, 2000, 0);
-    ok(percent_of(0) >= 95, "one thread beside 2,000 has a CPU nearly to itself: %u %%, %u looks",
-       percent_of(0), looks);
-    settle(2, 2000, 0);
-    ok(percent_of(0) >= 180, "two have two: %u %%", percent_of(0));
-    settle(8, 2000, 0);
-    ok(percent_of(0) >= 190 && percent_of(0) <= 210, "eight of one user have as much as 2,000: %u",
-       percent_of(0));
-    settle(40, 400, 4);
-    ok(percent_of(0) >= 120 && percent_of(1) >= 120 && percent_of(2) >= 120,
-       "three users have equal shares: %u, %u, %u %%", percent_of(0), percent_of(1), percent_of(2));
-}
-
 int main(void)
 {
     test_queue();
@@ -715,6 +626,5 @@ int main(void)
     test_groups();
     test_hostile_user();
     test_migration();
-    test_balance();
     return tap_done();
 }

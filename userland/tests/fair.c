@@ -96,15 +96,6 @@ static long stop(unsigned at, unsigned n)
     return used;
 }
 
-/* The CPU time that a process has used, in ns. */
-static long used_by(pid_t pid)
-{
-    struct mega_process p;
-
-    return mega$info(MEGA_INFO_PROCESS, -(long)pid, &p, sizeof(p)) == SS$_NORMAL ? (long)p.cpu_ns
-                                                                                 : -1;
-}
-
 /* Two processes that send a byte to and fro. */
 struct pair {
     pid_t pid; /* of the other one */
@@ -253,26 +244,6 @@ static void test_users(void)
        many / 1000);
 }
 
-/* On several CPUs a user's only process is as heavy as all of another's: those go elsewhere. */
-static void test_users_apart(void)
-{
-    long few, many, begin, cpu_ns;
-
-    start(0, 1, 1001, 0);
-    start(1, 4 * ncpus, 1002, 0);
-    sleep_ns(500 * TICK); /* for the CPUs to look at each other's loads */
-    few = used_by(busy[0]);
-    begin = now();
-    sleep_ns(500 * TICK);
-    cpu_ns = now() - begin;
-    few = used_by(busy[0]) - few;
-    stop(0, 1);
-    many = stop(1, 4 * ncpus);
-    ok(few > cpu_ns * 8 / 10, "one process beside %u of another user on %u CPUs has %ld %% of one",
-       4 * ncpus, ncpus, few * 100 / cpu_ns);
-    ok(many > 0, "and they have the rest");
-}
-
 /* ---- locks ---- */
 
 #define RIVALS 150
@@ -400,8 +371,6 @@ int main(void)
         test_nice();
         test_users();
         test_locks();
-    } else {
-        test_users_apart();
     }
     test_pipe();
     return tap_done();
