@@ -152,17 +152,16 @@ static int set_size(struct inode *i, uint64_t size, bool killable)
 int memfs_resize(struct inode *i, uint64_t size, bool killable)
 {
     struct memfs_file *f = file_of(i);
-    uint64_t within = size & PAGE_MASK, backing = f->backing_bytes;
+    uint64_t within = size & PAGE_MASK, backed = f->backing_bytes;
     bool shorter = size < i->size;
     int err;
 
-    if (backing > size)
+    if (backed > size)
         __atomic_store_n(&f->backing_bytes, size, __ATOMIC_RELEASE);
-    err = set_size(i, size, killable);
-    if (unlikely(err)) {
-        __atomic_store_n(&f->backing_bytes, MIN(backing, i->size), __ATOMIC_RELEASE);
+    /* A page that was lost from the archive's contents meanwhile must not stay: not killable. */
+    err = set_size(i, size, killable && backed <= size);
+    if (unlikely(err))
         return err;
-    }
     if (shorter && within) { /* a later extension must read as zeroes */
         pfn_t pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
 

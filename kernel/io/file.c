@@ -132,7 +132,8 @@ static int open_inode(const struct io_cred *cred, struct inode *dir, const char 
         err = tree_create(cred, dir, path, S_IFREG | (mode & 07777), true, out);
     } else if (err == -ENOENT && (flags & O_CREAT)) {
         /* Another process may create the file meanwhile, with permissions of its own choice. */
-        err = tree_find_or_create(cred, dir, path, S_IFREG | (mode & 07777), &found, out);
+        err = tree_find_or_create(cred, dir, path, S_IFREG | (mode & 07777), !(flags & O_NOFOLLOW),
+                                  &found, out);
     }
     if (err)
         return err;

@@ -27,10 +27,11 @@ int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *
  * with symbolic links followed. */
 int tree_create(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
                 bool excl, struct inode **out);
-/* The same for open(): *found tells whether the inode existed. -EACCES: it does, but as a file of
+/* The same for open(): *found tells whether the inode existed; without `follow` it may be a
+ * symbolic link. -EACCES: it does, but as a file of
  * another user that may have been put there for the caller (fs.protected_regular of Linux). */
 int tree_find_or_create(const struct io_cred *cred, struct inode *dir, const char *path,
-                        uint32_t mode, bool *found, struct inode **out);
+                        uint32_t mode, bool follow, bool *found, struct inode **out);
 /* Create a device, FIFO or socket. */
 int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
               uint32_t rdev, struct inode **out);

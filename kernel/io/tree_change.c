@@ -59,12 +59,12 @@ static int may_open_made(const struct io_cred *cred, const struct walk *w)
 }
 
 /* Create an inode as `what` describes, under path. found: if not NULL, one that is there is as
- * good, and *found tells. */
-static int make(const struct io_cred *cred, struct inode *dir, const char *path,
+ * good, and *found tells; follow: through symbolic links, or the last one is what is found. */
+static int make(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
                 const struct fs_new *what, bool *found, int slash, struct inode **out)
 {
     struct walk w;
-    int err = tree_walk(cred, dir, path, found != NULL, LAST_HOLD, &w);
+    int err = tree_walk(cred, dir, path, follow, LAST_HOLD, &w);
 
     if (!err && w.inode && found) {
         *found = true;
@@ -88,16 +88,16 @@ int tree_create(const struct io_cred *cred, struct inode *dir, const char *path,
     struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid};
     bool found = false;
 
-    return make(cred, dir, path, &what, excl ? NULL : &found, -EISDIR, out);
+    return make(cred, dir, path, !excl, &what, excl ? NULL : &found, -EISDIR, out);
 }
 
 int tree_find_or_create(const struct io_cred *cred, struct inode *dir, const char *path,
-                        uint32_t mode, bool *found, struct inode **out)
+                        uint32_t mode, bool follow, bool *found, struct inode **out)
 {
     struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid};
 
     *found = false;
-    return make(cred, dir, path, &what, found, -EISDIR, out);
+    return make(cred, dir, path, follow, &what, found, -EISDIR, out);
 }
 
 int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,
@@ -105,7 +105,7 @@ int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, u
 {
     struct fs_new what = {.mode = mode, .uid = cred->uid, .gid = cred->gid, .rdev = rdev};
 
-    return make(cred, dir, path, &what, NULL, -ENOENT, out);
+    return make(cred, dir, path, false, &what, NULL, -ENOENT, out);
 }
 
 int tree_device(const char *path, uint32_t mode, uint32_t rdev)
@@ -141,7 +141,7 @@ int tree_symlink(const struct io_cred *cred, struct inode *dir, const char *path
 
     if (!*target)
         return -ENOENT;
-    return strlen(target) < PATH_MAX ? make(cred, dir, path, &what, NULL, -ENOENT, NULL)
+    return strlen(target) < PATH_MAX ? make(cred, dir, path, false, &what, NULL, -ENOENT, NULL)
                                      : -ENAMETOOLONG;
 }
 

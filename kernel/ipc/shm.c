@@ -392,12 +392,13 @@ int shm_attach(const struct ipc_caller *c, struct aspace *as, int id, vaddr_t va
     ipl = spin_lock(&table.lock);
     if (err) {
         leave_unlock(s, ipl);
-        return err == -EEXIST ? -EINVAL : err;
+    } else {
+        attached_locked(s, c->pid);
+        ipc_drop_unlock(&table, &s->ipc, ipl);
+        *at = va;
     }
-    attached_locked(s, c->pid);
-    ipc_drop_unlock(&table, &s->ipc, ipl);
-    *at = va;
-    return 0;
+    section_reap(); /* this segment, or what was mapped there */
+    return err == -EEXIST ? -EINVAL : err;
 }
 
 /* What an attachment maps; NULL: the entry is none. To be compared only. */

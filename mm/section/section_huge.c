@@ -53,10 +53,6 @@ static int blocks_take(struct section *s)
         return -ENOMEM;
     blocks = npp_alloc(n * sizeof(pfn_t));
     err = blocks ? huge_pool_take(n, blocks) : -ENOMEM;
-    if (err && blocks) { /* what a deleted section had may not be back yet */
-        section_settle();
-        err = huge_pool_take(n, blocks);
-    }
     if (err) {
         if (blocks)
             npp_free(blocks, n * sizeof(pfn_t));
@@ -123,16 +119,12 @@ static int furnish(struct section *s)
     return err;
 }
 
-int section_huge_create(const char *name, uint64_t npages, void *owner, struct section **out)
+static int create(const char *name, uint64_t npages, void *owner, struct section **out)
 {
-    struct huge_pool_stats pool;
     struct section *s;
     cond_t status;
     int err;
 
-    huge_pool_stats(&pool);
-    if (npages > pool.total)
-        return -ENOMEM;
     s = section_new(&huge_kind, npages * HUGE_PAGES, 0, &status);
     if (!s)
         return -ENOMEM;
@@ -151,6 +143,22 @@ int section_huge_create(const char *name, uint64_t npages, void *owner, struct s
     }
     *out = s;
     return 0;
+}
+
+int section_huge_create(const char *name, uint64_t npages, void *owner, struct section **out)
+{
+    struct huge_pool_stats pool;
+    int err;
+
+    huge_pool_stats(&pool);
+    if (npages > pool.total)
+        return -ENOMEM;
+    err = create(name, npages, owner, out);
+    if (err == -ENOMEM) { /* what deleted sections had, quotas too, may not be back yet */
+        section_settle();
+        err = create(name, npages, owner, out);
+    }
+    return err;
 }
 
 void section_huge_keep(struct section *s) { __atomic_fetch_add(&s->holds, 1, __ATOMIC_RELAXED); }

@@ -1,5 +1,5 @@
 /*
- * Sections of huge pages: what SHM_HUGETLB, MAP_HUGETLB and MFD_HUGETLB give to programs. They are
+ * Sections of huge pages: what SHM_HUGETLB and shared MAP_HUGETLB give to programs. They are
  * memory-resident sections without a name, whose frames come from the pool of huge pages
  * (huge_pool.h). mm/section/README.md describes the design. IPL 0; results are 0 or a negative
  * errno.

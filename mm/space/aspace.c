@@ -420,7 +420,7 @@ int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
     return err;
 }
 
-int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
+int aspace_unmap_only(struct aspace *as, vaddr_t va, uint64_t len)
 {
     int err;
 
@@ -429,6 +429,13 @@ int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
     mutex_lock(&as->lock);
     err = aspace_unmap_locked(as, va, len);
     mutex_unlock(&as->lock);
+    return err;
+}
+
+int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
+{
+    int err = aspace_unmap_only(as, va, len);
+
     aspace_entries_left();
     return err;
 }

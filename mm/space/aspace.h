@@ -141,6 +141,11 @@ int aspace_map_object_by(struct aspace *as, vaddr_t *va, uint64_t len, unsigned 
 /* -EINVAL: bad range, or it would split a mapping that cannot be split there; -ENOMEM. After an
    error everything is mapped as before. -EINTR: the caller is to end; a part is unmapped. */
 int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len);
+/* The same for a caller that holds a mutex, and calls aspace_entries_left() without it. */
+int aspace_unmap_only(struct aspace *as, vaddr_t va, uint64_t len);
+/* Free what mappings that are gone were the last to use (aspace_entries_gone). Who has replaced
+   mappings calls it, as the calls that unmap do. IPL 0, no lock held. */
+void aspace_entries_left(void);
 /* mprotect (mm/space/aspace_protect.c). -EINVAL: bad range; -ENOMEM: there are holes, or no memory
    to split a mapping; -EACCES: more access than a mapping may have, or its protection is fixed;
    -EINTR: the caller is to end. All of the range is changed or none, except by a caller that is to

@@ -38,8 +38,6 @@ static inline bool aspace_is_data(const struct map_entry *e)
 }
 /* May the current process map n bytes more, which are data or not? Mutex exclusive. */
 bool aspace_may_grow_locked(struct aspace *as, uint64_t n, bool data);
-/* Call aspace_entries_gone, if it is set. No lock held. */
-void aspace_entries_left(void);
 /* Free an entry that has no PTEs and is off the map, and drop its reference to an object. */
 void map_entry_destroy(struct map_entry *e);
 /* Create an address space without entries, with one reference. NULL: out of memory. */

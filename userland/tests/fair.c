@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define TICK     976562L /* ns */
-#define BUSY_MAX 17
+#define BUSY_MAX 32
 
 static unsigned ncpus;
 static pid_t busy[BUSY_MAX];

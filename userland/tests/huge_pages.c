@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <company.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -357,6 +358,40 @@ static void quotas(void)
     is(nfree(), POOL, "all are back");
 }
 
+/* ---- mappings that others replace ---- */
+
+static void *stay(void *arg)
+{
+    for (;;)
+        pause();
+    return arg;
+}
+
+/* The break goes down over a mapping, in a process with two threads. */
+static int shrink(void *arg)
+{
+    char *base = sbrk(4 * HUGE), *at = (char *)(((unsigned long)base + HUGE - 1) & -HUGE);
+    pthread_t t;
+
+    (void)arg;
+    if (base == (void *)-1 || pthread_create(&t, NULL, stay, NULL))
+        return 1;
+    if (mmap(at, HUGE, BOTH, ANON | MAP_SHARED | MAP_FIXED, -1, 0) != at)
+        return 2;
+    return brk(base) != 0 || nfree() != POOL ? 3 : 0;
+}
+
+static void replaced(void)
+{
+    volatile char *p = map(POOL * HUGE, MAP_SHARED);
+
+    ok(mmap((void *)p, POOL * HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == p,
+       "other memory is mapped over all of the pool");
+    is(nfree(), POOL, "which is free then");
+    munmap((void *)p, POOL * HUGE);
+    is(in_child(shrink, NULL), 0, "a break that goes down over a mapping frees its pages");
+}
+
 int main(void)
 {
     pool();
@@ -366,5 +401,6 @@ int main(void)
     places();
     segments();
     quotas();
+    replaced();
     return tap_done();
 }

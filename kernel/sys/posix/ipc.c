@@ -15,6 +15,7 @@
 #include "kernel/proc/rlimit.h"
 #include "kernel/sys/posix/poll.h"
 #include "mm/pool/pool_charged.h"
+#include "mm/section/section.h"
 
 #define IPC_RMID     0
 #define IPC_SET      1
@@ -186,6 +187,7 @@ static long shm_status(const struct ipc_caller *c, int id, unsigned command, vad
         err = shm_stat(c, id, &s);
     else
         err = shm_stat_slot(c, (uint64_t)id, command == SHM_STAT_ANY, &s);
+    section_reap(); /* a segment that was removed meanwhile */
     if (!err)
         err = put_shm(&s, to);
     return err || command == IPC_STAT ? err : ipc_id(&s.ipc);

@@ -114,7 +114,7 @@ static vaddr_t move_break(struct process *p, vaddr_t want)
             return p->brk;
         lock_new(p->aspace, va, new_end - old_end);
     } else if (new_end < old_end) {
-        if (aspace_unmap(p->aspace, new_end, old_end - new_end) != 0)
+        if (aspace_unmap_only(p->aspace, new_end, old_end - new_end) != 0)
             return p->brk;
     }
     p->brk = want;
@@ -126,11 +126,14 @@ long sys_brk(uint64_t want)
     struct process *p = process_self();
     vaddr_t is;
 
-    if (process_alone(p))
-        return (long)move_break(p, want);
-    mutex_lock(&p->brk_mutex);
-    is = move_break(p, want);
-    mutex_unlock(&p->brk_mutex);
+    if (process_alone(p)) {
+        is = move_break(p, want);
+    } else {
+        mutex_lock(&p->brk_mutex);
+        is = move_break(p, want);
+        mutex_unlock(&p->brk_mutex);
+    }
+    aspace_entries_left();
     return (long)is;
 }
 
@@ -259,6 +262,8 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
         err = map_anon(p->aspace, &va, &n, prot, flags);
     else
         err = map_descriptor(p, &va, n, prot, flags, fd, offset);
+    if (flags & MAP_FIXED)
+        aspace_entries_left();
     if (err)
         return err;
     /* The pages come last, when the call holds neither file nor object: while they do, the thread
