@@ -148,17 +148,12 @@ static int create(const char *name, uint64_t npages, void *owner, struct section
 int section_huge_create(const char *name, uint64_t npages, void *owner, struct section **out)
 {
     struct huge_pool_stats pool;
-    int err;
 
     huge_pool_stats(&pool);
     if (npages > pool.total)
         return -ENOMEM;
-    err = create(name, npages, owner, out);
-    if (err == -ENOMEM) { /* what deleted sections had, quotas too, may not be back yet */
-        section_settle();
-        err = create(name, npages, owner, out);
-    }
-    return err;
+    section_settle(); /* what deleted sections had, quotas too, may not be back yet */
+    return create(name, npages, owner, out);
 }
 
 void section_huge_keep(struct section *s) { __atomic_fetch_add(&s->holds, 1, __ATOMIC_RELAXED); }
