@@ -299,8 +299,19 @@ PYTEST := $(PYTHON) -m pytest
 run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
 	$(Q)scripts/run $(ARGS)
 
-test: all host-tests fuzzers test-kernel ubsan races counting ## run every test (T='-k name' chooses some)
-	$(Q)$(PYTEST) $(T)
+# With T='-k name' only what the chosen tests need is built.
+TEST_NEEDS := all host-tests fuzzers test-kernel ubsan races counting
+test: $(if $(T),needed,$(TEST_NEEDS)) ## run every test (T='-k name' chooses some)
+	$(Q)$(PYTEST) $(if $(T),,--durations=20 --durations-min=1) $(T)
+
+.PHONY: needed check
+needed: | $(SETUP)
+	$(Q)mkdir -p $(B)
+	$(Q)$(PYTEST) -n 0 --collect-only --needs $(B)/needs $(T) > $(B)/needs.log || { cat $(B)/needs.log; exit 1; }
+	$(Q)$(MAKE) -s --no-print-directory $$(< $(B)/needs)
+
+check: all host-tests test-kernel ## the unit tests and some of those in the guest, in two minutes
+	$(Q)$(PYTEST) --check $(T)
 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)

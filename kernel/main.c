@@ -23,6 +23,8 @@
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
 #include "kernel/base/cpio.h"
+#include "kernel/base/error_text.h"
+#include "kernel/base/format.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
@@ -31,6 +33,7 @@
 #include "kernel/boot_word.h"
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/io/file.h"
+#include "kernel/io/tree.h"
 #include "kernel/ipc/msg.h"
 #include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
@@ -57,6 +60,7 @@
 #include "mm/pool/pool_check.h"
 #include "mm/pt/kstack.h"
 #include "mm/pt/pt_system.h"
+#include "mm/section/huge_cow.h"
 #include "mm/section/huge_pool.h"
 #include "mm/section/reserved.h"
 #include "mm/section/section.h"
@@ -150,6 +154,22 @@ static void schedule_boot(void)
  * exactly. */
 static void trees_boot(void) { treap_secret ^= clock_ns() ^ (uint64_t)clock_cycles() << 32; }
 
+/* Mount the folders of the host: share0=/path is that of the device share0, and so on. */
+static void shares_boot(void)
+{
+    char word[16], path[128];
+
+    for (unsigned n = 0; format(word, sizeof(word), "share%u", n),
+                  boot_word(boot_command_line(), word, path, sizeof(path));
+         n++) {
+        int err = tree_mount_share(word, path);
+        const char *text = error_text(-err);
+
+        if (err)
+            printk("%s cannot be mounted: %s\n", path, text ? text : "unknown error");
+    }
+}
+
 /* Start the command that was given to scripts/run, or else the shell. */
 static void first_process(void)
 {
@@ -195,6 +215,7 @@ void kernel_main(const struct boot_cpus *boot)
     trees_boot();
     reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
     huge_pool_boot();
+    huge_private_boot();
     pool_boot_paged();
     section_boot();
     quota_boot_total(QUOTA_PAGED, (uint64_t)sysparam(SYSPARAM_PAGEDYN));
@@ -213,7 +234,9 @@ void kernel_main(const struct boot_cpus *boot)
     sem_boot();
     msg_boot();
     posix_ipc_boot();
+    posix_mqueue_boot();
     procfs_boot();
+    shares_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
     trace_boot();

@@ -40,7 +40,7 @@ CHUNKS_PER_PAGE = 4  # of the database: mm/phys/page_check.h
 # The tables of processes: kernel/proc/process.c, numbers.h.
 PROCESS_PAGES, PROCESSES_LEAST, PROCESSES_MOST = 16, 2048, 32767
 NUMBERS_EACH, NUMBERS_LEAST, NUMBERS_PER_BUCKET = 4, 32768, 8
-NUMBER_BYTES, BUCKET_BYTES = 12, 16  # a count and a group; the head of a list
+NUMBER_BYTES, BUCKET_BYTES = 28, 16  # a count, a group with its list; the head of a list
 POOL_SEGMENT_PAGES = 8  # mm/pool/pool_nonpaged.c: the pool grows by segments
 SYSTEM_PAGES = 32  # upper bound for the kernel's tables, stacks and threads at that point
 INITRD_ALLOWANCE = 2048  # headers, names and padding of the files that scripts/run adds

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lib import guest, processes
+from lib import choice, guest, order, processes
 from lib.guest import Done, run_guest
 from megalith.run.paths import TOP
 from megalith.verify.records import found, write_figures
@@ -38,6 +38,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FACTOR",
         type=float,
         help="give guest programs so many times their time: the kernel is slow (make test-races)",
+    )
+    parser.addoption("--check", action="store_true", help="only what `make check` runs")
+    parser.addoption(
+        "--needs",
+        metavar="FILE",
+        type=Path,
+        help="write to FILE what must be built for the chosen tests (with --collect-only)",
     )
 
 
@@ -85,40 +92,18 @@ def pytest_configure(config: pytest.Config) -> None:
         guest.slower = config.getoption("slower")
 
 
-# The tests that take longest, and those that share what takes long, the longest first.
-LONG = (
-    "test_planted.py::test_every_bug",
-    "test_walk.py::test_random_walk",
-    "test_bench.py",
-    "test_walk.py::test_soak",
-    "test_schedules.py::test_sweep",
-    "test_allocation_failure.py",
-    "test_races.py::test_programs",
-    "test_ubsan.py::test_programs",
-    "test_sections.py::test_27_gib",
-    "test_model.py",
-    "test_holds.py",
-    "test_sda.py",
-)
-
-
 @pytest.hookimpl(trylast=True)  # when only those that will run are left
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Moves long tests to the front, so that at the end both workers are busy, and tests that read
-    the records of other tests to the end. Each worker receives half of the tests at first, so it
-    also has half of the long ones."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("check"):
+        items[:] = filter(choice.checked, items)
+    if to := config.getoption("needs"):
+        to.write_text(" ".join(sorted(frozenset().union(*map(choice.needs, items)))))
+    items.sort(key=order.place)
 
-    def place(item: pytest.Item) -> int:
-        name = f"{item.path.name}::{item.name}"
-        of = len(LONG) + (item.path.name == "test_condition_matrix.py")
-        return next((n for n, start in enumerate(LONG) if name.startswith(start)), of)
 
-    items.sort(key=place)
-    one = [item for item in items if place(item) < len(LONG) and place(item) % 2 == 0]
-    other = [item for item in items if place(item) < len(LONG) and place(item) % 2 == 1]
-    rest = items[len(one) + len(other) :]
-    half = max(0, len(items) // 2 - len(one))
-    items[:] = [*one, *rest[:half], *other, *rest[half:]]
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Callable[..., None]):
+    return order.Scheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 @pytest.fixture
@@ -128,6 +113,6 @@ def run() -> Callable[..., Done]:
 
 @pytest.fixture(autouse=True)
 def _nothing_left_running() -> Iterator[None]:
-    before = frozenset(processes.descendants(os.getpid()))
+    before = processes.there()
     yield
     processes.end_left(before)

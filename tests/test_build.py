@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from lib import choice
 from megalith.run.paths import TOP
 from test_style import tracked
 
@@ -91,6 +92,29 @@ def test_changed_flags_rebuild(copy: Path) -> None:
     assert "kernel/base/string.c" in rebuilt
 
 
+def test_chosen_tests_build_what_they_need(copy: Path) -> None:
+    make(copy, "needed", "T=tests/test_host.py -k test_quota")
+    assert (copy / "build/needs").read_text() == "build/host/test_quota"
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("crash", "test-kernel"),
+        ("bench", "test-kernel"),
+        ("ubsan", "ubsan"),
+        ("races", "races"),
+        ("coverage", "counting"),
+        ("fuzz", "fuzzers"),
+        ("planted", "host-tests"),
+        ("mutation", "host-tests"),
+    ],
+)
+def test_a_file_of_tests_says_what_it_needs(name: str, target: str) -> None:
+    path = TOP / f"tests/test_{name}.py"
+    assert choice.needs_of_file(path) >= {"all", target}
+
+
 def test_warnings_are_errors(copy: Path) -> None:
     source = copy / "kernel/base/with_a_warning.c"
     source.write_text("int f(void);\nint f(void) { int unused; return 0; }\n")
@@ -101,7 +125,7 @@ def test_warnings_are_errors(copy: Path) -> None:
 
 def test_help_lists_the_targets(copy: Path) -> None:
     text = make(copy, "help")
-    for target in ("all", "run", "test", "debug", "bench"):
+    for target in ("all", "run", "check", "test", "debug", "bench"):
         assert f"make {target}" in text
 
 

@@ -18,7 +18,7 @@ def boot(tmp_path, data: bytes, *command: str) -> subprocess.CompletedProcess:
     file = tmp_path / "blob"
     file.write_bytes(data)
     return subprocess.run(
-        [TOP / "scripts/run", "--timeout", "60", "--config", file, "--", *command],
+        [TOP / "scripts/run", "--timeout", "60", "--add", f"{file}:/boot/config", "--", *command],
         capture_output=True,
         stdin=subprocess.DEVNULL,
     )

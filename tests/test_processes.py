@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 
-from lib import processes
+import pytest
+from lib import boots, processes
+from lib.guest import run_guest
+from megalith.run.ends import END_WITH_PARENT
 from megalith.run.paths import TOP
 
-SCRIPT = """
-import os, subprocess, sys, time
-print(os.getpid(), flush=True)
-subprocess.run([sys.argv[1], "--", "/bin/sleep", "1000"])
-"""
+STARTED = f"import subprocess; subprocess.run(['{TOP}/scripts/run', '--', '/bin/sleep', '1000'])"
+FORKED = "from lib.guest import run_guest; run_guest('/bin/sleep', '1000')"
 
 
-def test_a_machine_ends_with_a_test_that_is_killed() -> None:
-    words = [sys.executable, "-c", SCRIPT, TOP / "scripts/run"]
-    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+@pytest.mark.parametrize("script", [STARTED, FORKED], ids=["started", "forked"])
+def test_a_machine_ends_with_a_test_that_is_killed(script: str) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": f"{TOP}/tests:{TOP}/scripts:{TOP}"},
+    )
 
     def emulators() -> set[int]:
         below = processes.descendants(running.pid)
@@ -31,6 +38,30 @@ def test_a_machine_ends_with_a_test_that_is_killed() -> None:
         running.kill()
         running.wait()
     assert processes.wait_for(lambda: not below & processes.descendants(1))
+
+
+def test_a_tool_whose_test_has_ended_starts_nothing() -> None:
+    """It may have ended before the tool could ask the kernel to be ended with it."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    environment = os.environ | {END_WITH_PARENT: str(ended.pid)}
+    done = subprocess.run([TOP / "scripts/run", "--help"], capture_output=True, env=environment)
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"")
+
+
+def test_a_run_that_is_killed_has_its_status() -> None:
+    def kill() -> None:
+        def runs() -> set[int]:
+            return processes.descendants(os.getpid()) - boots.starters()
+
+        assert processes.wait_for(lambda: len(runs()) > 1)  # the tool and its machine
+        os.kill(min(runs()), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    done = run_guest("/bin/sleep", "1000")
+    killer.join()
+    assert done.status == -signal.SIGKILL
 
 
 def test_interrupts_reach_tools_though_the_tests_ignore_them() -> None:

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from megalith.verify.programs import Answer, Case, Recipe, compare, is_built, recipes, run_program
+from megalith.verify.program_results import Answer, Counts, compare, count, table
+from megalith.verify.programs import Recipe, is_built, recipes, remembered, run_program
 
 QUICK = ["lua"]
 
@@ -32,7 +33,45 @@ def test_recipes_are_whole():
     ],
 )
 def test_comparison(here: Answer, there: Answer, expected: list[str]):
-    assert compare(Case("name", "command", known="^took"), here, there) == expected
+    assert compare("^took", here, there) == expected
+
+
+def test_tests_of_a_suite_are_counted():
+    here = "a: passed\nb: failed\nc: failed\nd: skipped\ne: failed\nf: skipped\nnoise\n"
+    linux = "a: passed\nb: failed\nc: passed\nd: skipped\ne: passed\nf: passed\ng: passed\n"
+    counts = count({"c": "why"}, Answer(0, here), Answer(0, linux))
+    assert (counts.run, counts.passed, counts.skipped) == (7, 1, 1)
+    assert (counts.as_linux, counts.explained) == (["b"], ["c"])
+    assert [line.split()[0] for line in counts.open] == ["e", "f", "g"]
+
+
+def test_a_suite_that_breaks_off_is_open():
+    assert count({}, Answer(125, "a: passed\n"), Answer(0, "a: passed\n")).open
+    assert count({}, Answer(0, ""), Answer(0, "")).open
+
+
+def test_closing_table():
+    sum_of = Counts.of_one([]) + Counts.of_one(["- a"])
+    rows = [line.split() for line in table({"x": sum_of, "y": Counts.of_one([])}).splitlines()]
+    assert rows[1:] == [
+        ["x", "2", "1", "0", "0", "0", "1"],
+        ["y", "1", "1", "0", "0", "0", "0"],
+        ["all", "3", "2", "0", "0", "0", "1"],
+    ]
+
+
+def test_an_answer_is_asked_for_once(tmp_path: Path):
+    asked = []
+
+    def ask() -> Answer:
+        asked.append(len(asked))
+        return Answer(0, f"{len(asked)}\n")
+
+    outputs = [
+        remembered(tmp_path / "x/answer", key, again, ask).output
+        for key, again in [("a", False), ("a", False), ("b", False), ("b", True)]
+    ]
+    assert outputs == ["1\n", "1\n", "2\n", "3\n"]
 
 
 def quick() -> list[Recipe]:
@@ -42,5 +81,4 @@ def quick() -> list[Recipe]:
 @pytest.mark.skipif(not shutil.which("qemu-alpha"), reason="needs qemu-alpha (package qemu-user)")
 @pytest.mark.parametrize("recipe", quick(), ids=lambda r: r.name)
 def test_quick_programs(recipe: Recipe, tmp_path: Path):
-    rows = run_program(recipe, tmp_path)
-    assert [row for row in rows if row[1] != "same"] == []
+    assert [row for row in run_program(recipe, tmp_path) if row[1].open] == []

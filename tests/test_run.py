@@ -236,6 +236,7 @@ def test_machines_side_by_side(programs: Path) -> None:
         (["--reserve", "NAME nonsense"], 2, "nonsense"),
         (["--set", "GBLSECTIONS=abc"], 2, "GBLSECTIONS: 'abc' is no number"),
         (["--config", "/no/such/config", "--", "/x"], 2, "there is no file /no/such/config"),
+        (["--config", str(RUN), "--", "/x"], 2, "no configuration blob at offset 0"),
         (["--append", "x" * 300], 126, "255 bytes"),
     ],
 )
@@ -243,6 +244,14 @@ def test_wrong_arguments(arguments: list[str], status: int, says: str) -> None:
     done = subprocess.run([RUN, *arguments], capture_output=True, text=True)
     assert done.returncode == status
     assert says in done.stderr and done.stdout == ""
+
+
+def test_no_room_for_temporary_files() -> None:
+    """An initrd of megabytes does not fit into a file of at most 64 KiB."""
+    command = f"ulimit -f 64; exec {RUN} -- /bin/true"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 126 and "Traceback" not in done.stderr
+    assert "scripts/run: " in done.stderr and "File too large" in done.stderr
 
 
 def test_a_socket_replaces_no_file(tmp_path: Path) -> None:
@@ -320,6 +329,67 @@ def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
                 levels.append({int(ps, 16) & 7 for ps in re.findall(r" PS +([0-9a-f]{2})", state)})
     assert result
     return behind, levels
+
+
+KILLED_WRITER = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile uint32_t *writes;
+static pid_t writer(void)
+{
+    static char block[3000];
+    pid_t pid = fork();
+
+    while (pid == 0) {
+        write(1, block, sizeof(block));
+        ++*writes;
+    }
+    return pid;
+}
+int main(void)
+{
+    int console = open("/dev/console", O_WRONLY);
+    uint32_t seen = 0;
+    pid_t first, second;
+
+    writes = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    first = writer(); /* it waits for the host, */
+    for (unsigned same = 0; same < 100; same = *writes == seen ? same + 1 : 0, seen = *writes)
+        usleep(10000);
+    second = writer(); /* and this for its turn */
+    usleep(100000);
+    for (pid_t pid = second; pid; pid = pid == second ? first : 0) {
+        kill(pid, SIGKILL);
+        if (waitpid(pid, 0, 0) != pid)
+            return 1;
+    }
+    write(console, "both have ended\n", 16);
+    write(1, "end", 3);
+    return 0;
+}
+"""
+
+
+def test_who_writes_is_killed_while_the_host_does_not_read(tmp_path: Path) -> None:
+    """And nothing is lost of what others write: the frame that was cut off is completed."""
+    (tmp_path / "writer.c").write_text(KILLED_WRITER)
+    program = tmp_path / "writer"
+    subprocess.run([CROSS_CC, tmp_path / "writer.c", "-o", program], check=True)
+    options = run_command.parser().parse_args(["--add", str(program), "--", "/writer"])
+    decoder, found, console = frames.Decoder(), [], b""
+    with Machine(run_command.settings(options, options.command[1:], None)) as machine:
+        while b"both have ended" not in console:
+            assert select.select([machine.com1], [], [], 120)[0], console
+            console += machine.com1.recv(65536)
+        while not found or found[-1].type != frames.RESULT:
+            assert select.select([machine.com2], [], [], 120)[0]
+            found += decoder.feed(machine.com2.recv(65536))
+    output = b"".join(frame.payload for frame in found if frame.type == frames.OUTPUT)
+    assert len(output) > 512 and output.strip(b"\0") == b"end"
 
 
 @pytest.mark.parametrize("smp", [1, 2])

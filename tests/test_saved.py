@@ -241,3 +241,9 @@ def test_damage_is_reported(panicked, tmp_path):
 
     done = sda("--check", panicked)
     assert done.returncode == 0 and "whole" in done.stdout, done
+
+
+def test_a_device_is_no_saved_state() -> None:
+    """/dev/zero has no end in which to look for an archive's directory."""
+    done = subprocess.run([TOP / "scripts/memmap", "/dev/zero"], capture_output=True, text=True)
+    assert done.returncode != 0 and "/dev/zero is no saved state" in done.stderr, done

@@ -135,3 +135,21 @@ def test_share_section_reports_what_does_not_fit() -> None:
     assert done.console.splitlines()[-1] == (
         "share_section: 1000 processes and 64 race pages take a section of 34048 KiB"
     )
+
+
+def test_a_kept_section_is_deleted_and_its_reservation_freed() -> None:
+    """What the README says to try after its session; sysman frees nothing that is in use."""
+    script = """
+    /tests/share_section --name DBCACHE --processes 2 --keep >/tmp/said
+    sysman RESERVED_MEMORY FREE DBCACHE
+    dgblsc --group DBCACHE || dgblsc DBCACHE NONE || dgblsc || echo nothing is named
+    sysman RESERVED_MEMORY FREE DBCACHE
+    show memory /reserved
+    """
+    reserve = ("--reserve", "DBCACHE 64 /ALLOCATE /ZERO /PAGE_TABLES")
+    done = run_guest("/bin/sh", "-c", script, memory="512M", options=reserve).expect(0)
+    assert "nothing of it is unused" in done.console
+    assert done.console.count("dgblsc: DBCACHE: SS$_NOSUCHSEC") == 1  # there is none of the group
+    assert "dgblsc: NONE: SS$_NOSUCHSEC" in done.console and "usage: dgblsc" in done.console
+    assert "DBCACHE: 8201 pages (64.07 MB) are fluid again" in done.text
+    assert "nothing is named" in done.text and "no memory reservations" in done.text

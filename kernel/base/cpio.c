@@ -2,7 +2,7 @@
  * Reading cpio archives in the "newc" format. An entry consists of a header of 110 characters (a
  * magic number and thirteen numbers of eight hexadecimal digits), the name with its NUL, padding to
  * a multiple of 4 bytes from the start of the header, the data, and padding to a multiple of 4
- * bytes.
+ * bytes. The size of the name may count further NULs, with which a writer aligns the data.
  */
 #include "kernel/base/cpio.h"
 
@@ -70,8 +70,9 @@ bool cpio_next(struct cpio *c, struct cpio_entry *e)
         return damaged(c);
     e->name = (const char *)c->at + HEADER;
     e->data = c->at + data;
-    if (strlen(e->name) + 1 != name_size)
-        return damaged(c);
+    for (uint32_t n = (uint32_t)strlen(e->name); n < name_size; n++)
+        if (e->name[n])
+            return damaged(c);
     c->at = after < left ? c->at + after : c->end;
     if (strcmp(e->name, "TRAILER!!!") == 0) {
         c->at = c->end;

@@ -31,6 +31,8 @@ static struct rawlock printk_lock;
 static uint32_t printk_unlocked;   /* atomic: set in a panic, when messages take no lock */
 static char ring[RING];            /* printk_lock, and so are the counts */
 static uint64_t ring_in, ring_out; /* bytes put and sent so far */
+static char kept[PRINTK_KEPT];     /* messages for printk_kept(); printk_lock, like the next */
+static uint64_t kept_in;           /* bytes kept so far */
 
 /* Put up to n bytes into the ring, but leave `spare` free. Returns how many had room. Lock held. */
 static size_t put_locked(const char *text, size_t n, size_t spare)
@@ -95,6 +97,41 @@ static uint64_t put_all(const char *text, size_t n)
     }
 }
 
+static void keep(const char *text, size_t n)
+{
+    uint64_t ipl = rawlock_acquire(&printk_lock);
+    size_t at = kept_in % PRINTK_KEPT, first = MIN(n, PRINTK_KEPT - at);
+
+    memcpy(kept + at, text, first);
+    memcpy(kept, text + first, n - first);
+    kept_in += n;
+    rawlock_release(&printk_lock, ipl);
+}
+
+size_t printk_kept(uint64_t *from, char *to, size_t n)
+{
+    uint64_t ipl = rawlock_acquire(&printk_lock);
+    uint64_t oldest = kept_in > PRINTK_KEPT ? kept_in - PRINTK_KEPT : 0;
+    uint64_t start = MIN(MAX(*from, oldest), kept_in);
+    size_t at = start % PRINTK_KEPT, first;
+
+    n = MIN(MIN(n, (size_t)PRINTK_KEPT_STEP), (size_t)(kept_in - start));
+    first = MIN(n, PRINTK_KEPT - at);
+    memcpy(to, kept + at, first);
+    memcpy(to + first, kept, n - first);
+    *from = start + n;
+    rawlock_release(&printk_lock, ipl);
+    return n;
+}
+
+uint64_t printk_kept_end(void)
+{
+    uint64_t ipl = rawlock_acquire(&printk_lock), end = kept_in;
+
+    rawlock_release(&printk_lock, ipl);
+    return end;
+}
+
 struct message {
     size_t n;
     char text[BUFFER];
@@ -102,8 +139,10 @@ struct message {
 
 static void flush(struct message *m)
 {
-    if (m->n)
+    if (m->n) {
+        keep(m->text, m->n);
         put_all(m->text, m->n);
+    }
     m->n = 0;
 }
 
@@ -149,6 +188,7 @@ void vprintk(const char *fmt, va_list ap)
     }
     m.n = 0;
     format_to(add, &m, fmt, ap);
+    keep(m.text, m.n);
     send_until(put_all(m.text, m.n));
 }
 

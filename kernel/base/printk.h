@@ -20,6 +20,16 @@ void printk_bytes(const char *text, size_t n);
 void printk_queue(const char *text, size_t n);
 void printk_send(void);
 
+/* The messages of printk() (not what terminals print) are kept, the last PRINTK_KEPT bytes of them;
+ * those of a panic are not. A position counts all bytes that ever were. Any IPL. */
+#define PRINTK_KEPT 32768u
+/* Copy up to n bytes from position *from on, or from the oldest that is there, and set *from to the
+ * position after them. Returns how many. At most PRINTK_KEPT_STEP at a time. */
+#define PRINTK_KEPT_STEP 512u
+size_t printk_kept(uint64_t *from, char *to, size_t n);
+/* The position after the last message. */
+uint64_t printk_kept_end(void);
+
 /* For panic: from now on messages take no lock. panic lets one CPU print at a time. */
 void printk_panic_begin(void);
 

@@ -65,3 +65,56 @@ struct treap_node *treap_prev(const struct treap_node *n)
         n = n->up;
     return n->up;
 }
+
+/* ---- trees that count ---- */
+
+static uint32_t nodes_below(const struct treap_node *n) { return n ? n->hash : 0; }
+
+/* Rotate c above its parent, and count anew. */
+static void raise_counted(struct treap *t, struct treap_node *c)
+{
+    struct treap_node *p = c->up;
+
+    treap_rotate_up(t, c);
+    c->hash = p->hash;
+    p->hash = nodes_below(p->left) + nodes_below(p->right) + 1;
+}
+
+void treap_append(struct treap *t, struct treap_node *n)
+{
+    struct treap_node *up = NULL, **where = &t->root;
+
+    while (*where) {
+        up = *where;
+        up->hash++;
+        where = &up->right;
+    }
+    treap_link(n, up, where);
+    n->hash = 1;
+    while (n->up && n->up->weight < n->weight)
+        raise_counted(t, n);
+}
+
+void treap_take_out(struct treap *t, struct treap_node *n)
+{
+    while (n->left && n->right)
+        raise_counted(t, n->left->weight > n->right->weight ? n->left : n->right);
+    for (struct treap_node *up = n->up; up; up = up->up)
+        up->hash--;
+    treap_replace_child(t, n, n->left ? n->left : n->right);
+}
+
+struct treap_node *treap_nth(const struct treap *t, uint64_t index)
+{
+    struct treap_node *n = t->root;
+
+    while (n && index != nodes_below(n->left)) {
+        if (index < nodes_below(n->left)) {
+            n = n->left;
+        } else {
+            index -= nodes_below(n->left) + 1;
+            n = n->right;
+        }
+    }
+    return n;
+}

@@ -19,7 +19,9 @@
  *     treap_insert(tree, &new->node, up, where);
  *
  * A tree that keeps a summary of each subtree in its root rotates nodes itself
- * (kernel/base/span.c, mm/object/mappings.c).
+ * (kernel/base/span.c, mm/object/mappings.c). One such tree is here, the list that finds its n-th
+ * element: nodes are in the order in which they were appended, and the field `hash` of each counts
+ * the nodes of its subtree.
  */
 #ifndef KERNEL_BASE_TREAP_H
 #define KERNEL_BASE_TREAP_H
@@ -105,5 +107,12 @@ struct treap_node *treap_first(const struct treap *t);
 struct treap_node *treap_last(const struct treap *t);
 struct treap_node *treap_next(const struct treap_node *n);
 struct treap_node *treap_prev(const struct treap_node *n);
+
+/* Make n the last node of a tree that counts; take it out. In such a tree only the functions above
+   that change nothing may be used. */
+void treap_append(struct treap *t, struct treap_node *n);
+void treap_take_out(struct treap *t, struct treap_node *n);
+/* The index-th node of a tree that counts, from 0 on; NULL: it has no more than `index`. */
+struct treap_node *treap_nth(const struct treap *t, uint64_t index);
 
 #endif

@@ -164,15 +164,17 @@ bool serial_ready(struct serial *s)
 
 /* A transmitter that is free already interrupts as soon as that is enabled, so the wake-up cannot
  * be missed. */
-void serial_wait_sent(struct serial *s)
+int serial_wait_sent(struct serial *s, unsigned flags)
 {
     struct waiter w;
     ipl_t ipl;
+    int err;
 
     wait_enqueue(&s->sent, &w);
     ipl = spin_lock(&s->lock);
     uart_enable_tx(s->uart, true);
     spin_unlock(&s->lock, ipl);
-    (void)wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+    err = wait_block(&w, flags, WAIT_FOREVER);
     wait_finish(&w);
+    return err;
 }

@@ -36,7 +36,8 @@ void serial_boot(struct serial *s, struct uart *u, const char *name, void (*arri
 size_t serial_take(struct serial *s, void *buf, size_t n);
 /* Does the ring hold a byte? A hint, for a thread that has enqueued itself on s->queue. */
 bool serial_ready(struct serial *s);
-/* Wait until the transmitter accepts bytes. Returns at once if it does. IPL 0. */
-void serial_wait_sent(struct serial *s);
+/* Wait until the transmitter accepts bytes. Returns at once if it does. flags: how, as for
+ * wait_block(), whose result it returns: 0 or -EINTR. IPL 0. */
+int serial_wait_sent(struct serial *s, unsigned flags);
 
 #endif

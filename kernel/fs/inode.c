@@ -10,6 +10,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/fs/notify.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/validate.h"
@@ -50,13 +51,62 @@ void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,
                directory ? MUTEX_DIRECTORY : MUTEX_INODE);
 }
 
+void inode_end(struct inode *i)
+{
+    if (notify_wanted(i))
+        notify_ended(i);
+    i->ops->end(i);
+}
+
+/* Readers take no lock. Who finds the same even version before and after has read nothing in
+ * between that a writer stored. A word is stored after the odd version that begins the change
+ * (release), so who reads that word (acquire) finds this version or a later one afterwards; and
+ * before the version that ends the change (release), so who has read that version first (acquire)
+ * reads no older word. */
+void io_groups_set(struct io_groups *g, const uint32_t *gid, uint32_t n)
+{
+    uint32_t version = g->version;
+
+    __atomic_store_n(&g->version, version + 1, __ATOMIC_RELAXED);
+    for (uint32_t k = 0; k < n; k++)
+        __atomic_store_n(&g->gid[k], gid[k], __ATOMIC_RELEASE);
+    __atomic_store_n(&g->n, n, __ATOMIC_RELEASE);
+    __atomic_store_n(&g->version, version + 2, __ATOMIC_RELEASE);
+}
+
+static bool unchanged_since(const struct io_groups *g, uint32_t version)
+{
+    return !(version & 1) && __atomic_load_n(&g->version, __ATOMIC_RELAXED) == version;
+}
+
+void io_groups_get(const struct io_groups *g, struct io_groups *to)
+{
+    uint32_t version;
+
+    do {
+        version = __atomic_load_n(&g->version, __ATOMIC_ACQUIRE);
+        to->n = __atomic_load_n(&g->n, __ATOMIC_ACQUIRE);
+        for (uint32_t k = 0; k < to->n; k++)
+            to->gid[k] = __atomic_load_n(&g->gid[k], __ATOMIC_ACQUIRE);
+    } while (!unchanged_since(g, version));
+    to->version = 0;
+}
+
 bool io_in_group(const struct io_cred *cred, uint32_t gid)
 {
     const struct io_groups *g = cred->groups;
     bool found = cred->gid == gid;
+    uint32_t version, n;
 
-    for (uint32_t k = 0; g && !found && k < __atomic_load_n(&g->n, __ATOMIC_ACQUIRE); k++)
-        found = __atomic_load_n(&g->gid[k], __ATOMIC_RELAXED) == gid;
+    if (found || !g)
+        return found;
+    do {
+        version = __atomic_load_n(&g->version, __ATOMIC_ACQUIRE);
+        n = __atomic_load_n(&g->n, __ATOMIC_ACQUIRE);
+        found = false;
+        for (uint32_t k = 0; !found && k < n; k++)
+            found = __atomic_load_n(&g->gid[k], __ATOMIC_ACQUIRE) == gid;
+    } while (!unchanged_since(g, version));
     return found;
 }
 
@@ -94,42 +144,72 @@ void inode_stat(const struct inode *i, struct file_stat *st)
     };
 }
 
-void inode_set_mode(struct inode *i, uint32_t mode)
+/* Change attributes where they are stored, and report that. */
+static int change_stored(struct inode *i, const struct fs_change *to, uint32_t event)
+{
+    int err = i->ops->change(i, to);
+
+    if (!err)
+        notify(i, event);
+    return err;
+}
+
+int inode_set_mode(struct inode *i, uint32_t mode)
 {
     uint32_t old = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
 
+    if (unlikely(i->ops->change != NULL))
+        return change_stored(i, &(struct fs_change){.which = FS_SET_MODE, .mode = mode & 07777},
+                             IN_ATTRIB);
     __atomic_store_n(&i->mode, (old & S_IFMT) | (mode & 07777), __ATOMIC_RELAXED);
     inode_touch_attributes(i);
+    notify(i, IN_ATTRIB);
+    return 0;
 }
 
-/* The contents or the owner of a file change: what it was trusted with as a program ends. (The
- * kernel itself ignores these bits; copies of the file elsewhere may not.) */
 static inline void drop_set_ids(struct inode *i)
 {
-    uint32_t mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
-    uint32_t bits = S_ISUID | (mode & 010 ? S_ISGID : 0);
+    uint32_t bits = inode_set_id_bits(__atomic_load_n(&i->mode, __ATOMIC_RELAXED));
 
-    if (unlikely(mode & bits) && (mode & S_IFMT) == S_IFREG)
+    if (unlikely(bits))
         __atomic_fetch_and(&i->mode, ~bits, __ATOMIC_RELAXED);
 }
 
-void inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid)
+int inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid)
 {
+    if (unlikely(i->ops->change != NULL))
+        return change_stored(i, &(struct fs_change){.which = FS_SET_OWNER, .uid = uid, .gid = gid},
+                             IN_ATTRIB);
     drop_set_ids(i);
     if (uid != UINT32_MAX)
         __atomic_store_n(&i->uid, uid, __ATOMIC_RELAXED);
     if (gid != UINT32_MAX)
         __atomic_store_n(&i->gid, gid, __ATOMIC_RELAXED);
     inode_touch_attributes(i);
+    if (uid != UINT32_MAX || gid != UINT32_MAX)
+        notify(i, IN_ATTRIB);
+    return 0;
 }
 
-void inode_set_times(struct inode *i, int64_t atime_ns, int64_t mtime_ns)
+int inode_set_times(struct inode *i, int64_t atime_ns, int64_t mtime_ns)
 {
+    /* As Linux: one of the two is as if the contents had been read or changed. */
+    uint32_t event = mtime_ns == TIME_UNCHANGED   ? IN_ACCESS
+                     : atime_ns == TIME_UNCHANGED ? IN_MODIFY
+                                                  : IN_ATTRIB;
+
+    if (unlikely(i->ops->change != NULL))
+        return change_stored(
+            i,
+            &(struct fs_change){.which = FS_SET_TIMES, .atime_ns = atime_ns, .mtime_ns = mtime_ns},
+            event);
     if (atime_ns != TIME_UNCHANGED)
         __atomic_store_n(&i->atime_ns, atime_ns, __ATOMIC_RELAXED);
     if (mtime_ns != TIME_UNCHANGED)
         __atomic_store_n(&i->mtime_ns, mtime_ns, __ATOMIC_RELAXED);
     inode_touch_attributes(i);
+    notify(i, event);
+    return 0;
 }
 
 void inode_changed_at(struct inode *i, int64_t ns)
@@ -173,6 +253,8 @@ static long copy_pages(struct inode *i, uint64_t offset, vaddr_t ubuf, void *kbu
                 page_unref(pfn);
             err = -EINTR;
         } else if (pfn_eq(pfn, PFN_NONE)) {
+            if (i->ops->will_read)
+                i->ops->will_read(i, index, (within + (n - done) + PAGE_MASK) >> PAGE_SHIFT);
             err = object_page_get(i->object, index, write ? MAP_R | MAP_W : MAP_R, &pfn);
         }
         if (err)
@@ -203,6 +285,8 @@ long inode_read(struct inode *i, uint64_t offset, void *buf, size_t n)
     if (offset < i->size)
         r = copy_pages(i, offset, 0, buf, MIN(n, i->size - offset), false);
     mutex_unlock_shared(&i->lock);
+    if (r > 0)
+        notify(i, IN_ACCESS);
     return r;
 }
 
@@ -223,6 +307,8 @@ long inode_read_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
     if (r > 0)
         inode_accessed(i);
     mutex_unlock_shared(&i->lock);
+    if (r > 0)
+        notify(i, IN_ACCESS);
     return r;
 }
 
@@ -274,6 +360,12 @@ static long write_locked(struct inode *i, uint64_t offset, vaddr_t ubuf, void *k
         return -EFBIG;
     if (unlikely(i->seals))
         err = inode_check_seals(i, MAX(old, offset + n), true);
+    if (!err && i->ops->write) {
+        r = i->ops->write(i, offset, ubuf, kbuf, n);
+        if (r > 0)
+            inode_touch(i);
+        return r;
+    }
     if (!err && offset + n > old)
         err = i->ops->resize(i, offset + n, false);
     if (err)
@@ -301,6 +393,8 @@ long inode_write_user(struct inode *i, uint64_t offset, vaddr_t ubuf, size_t n)
         return r;
     r = write_locked(i, offset, ubuf, NULL, n);
     mutex_unlock(&i->lock);
+    if (r > 0)
+        notify(i, IN_MODIFY);
     return r;
 }
 
@@ -317,6 +411,8 @@ long inode_write(struct inode *i, uint64_t offset, const void *buf, size_t n)
         return r;
     r = inode_write_locked(i, offset, buf, n);
     mutex_unlock(&i->lock);
+    if (r > 0)
+        notify(i, IN_MODIFY);
     return r;
 }
 
@@ -341,6 +437,8 @@ int inode_truncate(struct inode *i, uint64_t size)
         drop_set_ids(i);
     }
     mutex_unlock(&i->lock);
+    if (!err)
+        notify(i, IN_MODIFY);
     return err;
 }
 

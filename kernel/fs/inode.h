@@ -47,6 +47,7 @@
 
 struct file_locks;
 struct file_ops;
+struct notify_watch;
 struct mm_object;
 struct validate;
 
@@ -68,11 +69,22 @@ struct inode_ops;
  */
 struct fs {
     const char *name;   /* constant */
+    bool keeps;         /* an inode exists while it has a name; constant */
     struct inode *root; /* constant. The file system holds a reference */
     struct fs *next;    /* next mounted one; constant */
     uint32_t dev;       /* constant: st_dev of its files, from fs_new_dev() */
     /* Fill in *u, which is all zeroes. IPL 0. */
     void (*usage)(const struct fs *fs, struct fs_usage *u);
+    /* Write back what is kept here only, and wait until that is done or has failed. NULL: there is
+     * no other storage. IPL 0. */
+    void (*sync)(const struct fs *fs);
+    /* Memory is short: free some of what is kept here and can be had again. False: there is
+     * nothing. NULL: nothing ever. IPL 0, no mutex held. */
+    bool (*reclaim)(const struct fs *fs);
+    /* The self-check (mm/check/validate.h), but for the first file system: report the pages of all
+     * files. NULL: there are none. */
+    void (*validate)(struct validate *v, const struct fs *fs);
+    void *private; /* of the file system; constant */
 };
 
 /* In nonpaged pool, because pagers read it inside faults. */
@@ -81,6 +93,7 @@ struct inode {
     uint32_t mode, uid, gid; /* atomic; changed by inode_set_mode and inode_set_owner */
     uint32_t nlink;          /* atomic; 0: there is no name, and none can be added */
     uint32_t rdev;           /* constant; device number */
+    uint32_t notify;         /* NOTIFY_*; 0: nobody wants to know what happens to it; atomic */
     uint64_t ino;            /* constant */
     uint64_t size;           /* atomic; changed with lock held exclusively */
     /* Last read, change of contents, change of anything; ns since 1970; atomic. A read sets atime
@@ -93,9 +106,10 @@ struct inode {
     /* Of a file without a name (memfd_create): what may not be done with it any more, SEAL_*; bits
      * are only added, with lock held exclusively. */
     uint32_t seals;
-    bool memfd;               /* made by memfd_create; constant */
-    struct pipe *fifo;        /* FIFO: its pipe while it is open (kernel/io/pipe.c) */
-    struct file_locks *locks; /* kernel/io/lock.c; NULL: nobody has or wants one */
+    bool memfd;                   /* made by memfd_create; constant */
+    struct pipe *fifo;            /* FIFO: its pipe while it is open (kernel/io/pipe.c) */
+    struct notify_watch *watches; /* kernel/fs/notify.c; its mutex */
+    struct file_locks *locks;     /* kernel/io/lock.c; NULL: nobody has or wants one */
     /* Directory: root of the file system mounted here, or NULL. Constant after boot. */
     struct inode *covered_by;
     /* Directory: holds a reference; rules 2 and 3 protect it. NULL: removed, or not a directory. */
@@ -116,6 +130,17 @@ struct fs_new {
     uint32_t rdev;           /* of a device */
     const char *target;      /* of a symbolic link, shorter than PATH_MAX */
 };
+
+/* Attributes to change. */
+struct fs_change {
+    uint32_t which;             /* FS_SET_* */
+    uint32_t mode;              /* permission bits */
+    uint32_t uid, gid;          /* UINT32_MAX: unchanged */
+    int64_t atime_ns, mtime_ns; /* TIME_UNCHANGED: unchanged */
+};
+#define FS_SET_MODE  0x1u
+#define FS_SET_OWNER 0x2u
+#define FS_SET_TIMES 0x4u
 
 /* A directory entry, as readdir and name_of return it. */
 struct fs_entry {
@@ -161,8 +186,8 @@ struct inode_ops {
      * directory. */
     int (*exchange)(struct inode *dir, const struct fs_name *name, struct inode *i,
                     struct inode *to, const struct fs_name *other, struct inode *j);
-    /* Create a regular file without a name, which `link` may give one if linkable. NULL: there are
-     * none. dir, of the file system, is not locked. */
+    /* Create a file without a name, no directory, which `link` may give one if linkable. NULL:
+     * there are none. dir, of the file system, is not locked. */
     int (*create_unnamed)(struct inode *dir, const struct fs_new *what, bool linkable,
                           struct inode **out);
     /* The name of dir, which has a parent. rename_mutex is held, at least shared. */
@@ -185,6 +210,23 @@ struct inode_ops {
     /* Drop the pages [first, first + n) of a regular file's object, to be zeroes when they are read
      * again. i->lock is held exclusively. NULL: they can only be overwritten. */
     int (*discard)(struct inode *i, uint64_t first, uint64_t n);
+    /* i is about to be used, as an open file or a program: find out whether it has changed
+     * elsewhere; its contents will be read, and with `write` written. No lock is held. NULL:
+     * nothing to do. */
+    int (*open)(struct inode *i, bool write);
+    /* Change attributes where they are stored, and in i. No lock is held. NULL: they are nowhere
+     * but in i. */
+    int (*change)(struct inode *i, const struct fs_change *to);
+    /* Page `index` of a regular file, which is not in memory, and n - 1 more are about to be read:
+     * begin to fetch as many as seems good. i->lock is held, at least shared. NULL: no need to. */
+    void (*will_read)(struct inode *i, uint64_t index, uint64_t n);
+    /* Write n bytes at offset to a regular file, from kernel memory or, if that is NULL, from user
+     * memory. i->lock is held exclusively. Returns the number of bytes, or an error if there are
+     * none. NULL: they are written to the pages of the object, which are all there is. */
+    long (*write)(struct inode *i, uint64_t offset, vaddr_t ubuf, const void *kbuf, size_t n);
+    /* Have all that was written to i, through mappings too, where it survives the machine's end;
+     * only_data: attributes other than the length may wait. No lock is held. NULL: nothing does. */
+    int (*sync)(struct inode *i, bool only_data);
     /* The last reference was dropped: free the inode. */
     void (*end)(struct inode *i);
     /* The operations of its open regular files; NULL: those that use the pages of the object. */
@@ -209,16 +251,23 @@ static inline bool inode_is_dir(const struct inode *i)
 /* Initialise a new inode, which is all zeroes, with one reference and no name. */
 void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,
                 const struct fs_new *what);
+/* The last reference was dropped: its watches end, and it is freed. */
+void inode_end(struct inode *i);
 static inline void inode_ref(struct inode *i) { __atomic_fetch_add(&i->refs, 1, __ATOMIC_RELAXED); }
 /* Drop a reference. IPL 0; no directory's lock is held if it may be the last one, because then it
  * may wait. */
 static inline void inode_unref(struct inode *i)
 {
     if (__atomic_fetch_sub(&i->refs, 1, __ATOMIC_ACQ_REL) == 1)
-        i->ops->end(i);
+        inode_end(i);
 }
 /* Is gid the group of cred, or one of its supplementary groups? */
 bool io_in_group(const struct io_cred *cred, uint32_t gid);
+/* Replace the groups by n others, in ascending order, at most IO_GROUPS_MAX. Under a lock that
+   keeps out other writers and preemption: readers wait. */
+void io_groups_set(struct io_groups *g, const uint32_t *gid, uint32_t n);
+/* Copy the groups, which may change meanwhile. Any IPL. */
+void io_groups_get(const struct io_groups *g, struct io_groups *to);
 /* How long a write or a truncation by the current process may make a file, in bytes; exceeded: it
  * would be longer, and the process gets its signal for that. NULL: any length. kernel/proc sets it
  * at boot. */
@@ -233,13 +282,32 @@ void inode_stat(const struct inode *i, struct file_stat *st);
 #define SEAL_FUTURE_WRITE 0x10u /* as SEAL_WRITE, but writable mappings that exist stay */
 
 /* Set the permission bits; the owner and group (UINT32_MAX: unchanged). The caller has checked
- * permissions. */
-void inode_set_mode(struct inode *i, uint32_t mode);
-void inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid);
+ * permissions. 0, or the file system's error. IPL 0. */
+int inode_set_mode(struct inode *i, uint32_t mode);
+int inode_set_owner(struct inode *i, uint32_t uid, uint32_t gid);
 /* Set the times of the last read and of the last change of contents, in ns since 1970
- * (TIME_UNCHANGED: not). The caller has checked permissions. */
+ * (TIME_UNCHANGED: not). Otherwise as above. */
 #define TIME_UNCHANGED INT64_MIN
-void inode_set_times(struct inode *i, int64_t atime_ns, int64_t mtime_ns);
+int inode_set_times(struct inode *i, int64_t atime_ns, int64_t mtime_ns);
+/* The contents or the owner of a file of this mode change: the bits of the mode that it loses, with
+ * what it was trusted with as a program. (The kernel itself ignores them; copies of the file
+ * elsewhere may not.) */
+static inline uint32_t inode_set_id_bits(uint32_t mode)
+{
+    uint32_t bits = S_ISUID | (mode & 010 ? S_ISGID : 0);
+
+    return unlikely(mode & bits) && (mode & S_IFMT) == S_IFREG ? mode & bits : 0;
+}
+/* i is about to be used: inode_ops.open. */
+static inline int inode_open(struct inode *i, bool write)
+{
+    return unlikely(i->ops->open != NULL) ? i->ops->open(i, write) : 0;
+}
+/* inode_ops.sync. */
+static inline int inode_sync(struct inode *i, bool only_data)
+{
+    return i->ops->sync ? i->ops->sync(i, only_data) : 0;
+}
 /* The contents changed at this time; just now. Something else changed just now: attributes, the
  * number of names. */
 void inode_changed_at(struct inode *i, int64_t ns);

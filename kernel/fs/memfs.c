@@ -14,29 +14,44 @@
 /* Protects memfs_file.home of all files. */
 static struct spinlock homes_lock = SPINLOCK_INIT("names of files", RANK_HOMES, IPL_ASTDEL);
 
+static bool is_place(const struct memfs_place *p, const struct memfs_dir *d,
+                     const struct memfs_name *e)
+{
+    return p->dir == d && p->cookie == e->cookie;
+}
+
 /* i has the name e in d now. */
 static void home_set(struct inode *i, struct memfs_dir *d, const struct memfs_name *e)
 {
+    struct memfs_file *f;
     ipl_t ipl;
 
     if (inode_is_dir(i))
         return;
+    f = file_of(i);
     ipl = spin_lock(&homes_lock);
-    file_of(i)->home = d;
-    file_of(i)->home_cookie = e->cookie;
+    if (f->home.dir)
+        f->former = f->home;
+    f->home = (struct memfs_place){d, e->cookie};
     spin_unlock(&homes_lock, ipl);
 }
 
-/* The name e of i in d will be removed. Of its other names, if there are any, none is known. */
+/* The name e of i in d will be removed. Of several other names, one may be known. */
 static void home_forget(struct inode *i, const struct memfs_dir *d, const struct memfs_name *e)
 {
+    struct memfs_file *f;
     ipl_t ipl;
 
     if (inode_is_dir(i))
         return;
+    f = file_of(i);
     ipl = spin_lock(&homes_lock);
-    if (file_of(i)->home == d && file_of(i)->home_cookie == e->cookie)
-        file_of(i)->home = NULL;
+    if (is_place(&f->former, d, e))
+        f->former.dir = NULL;
+    if (is_place(&f->home, d, e)) {
+        f->home = f->former;
+        f->former.dir = NULL;
+    }
     spin_unlock(&homes_lock, ipl);
 }
 
@@ -121,8 +136,7 @@ static int memfs_make(struct inode *dir, const struct fs_name *name, const struc
     }
     memfs_insert(dir_of(dir), e); /* the first reference becomes the name's */
     if (!directory) {             /* nobody else knows i before dir is unlocked */
-        file_of(i)->home = dir_of(dir);
-        file_of(i)->home_cookie = e->cookie;
+        file_of(i)->home = (struct memfs_place){dir_of(dir), e->cookie};
     }
     inode_changed_at(dir, i->mtime_ns);
     return 0;
@@ -193,7 +207,8 @@ static int memfs_rename(struct inode *from, const struct fs_name *old, struct in
         memfs_replace(dir_of(to), was, e);
     } else {
         memfs_insert(dir_of(to), e);
-        home_set(i, dir_of(to), e);
+        home_set(i, dir_of(to), e); /* first, so that it always has a known one */
+        home_forget(i, dir_of(from), was);
         memfs_take_out(dir_of(from), was);
     }
     if (inode_is_dir(i)) {
@@ -224,7 +239,9 @@ static int memfs_exchange(struct inode *dir, const struct fs_name *name, struct 
     struct memfs_name *e = memfs_find(dir_of(dir), name), *f = memfs_find(dir_of(to), other);
 
     give_name(to, f, i);
+    home_forget(i, dir_of(dir), e);
     give_name(dir, e, j);
+    home_forget(j, dir_of(to), f);
     inode_touch(dir);
     inode_touch(to);
     return 0;
@@ -240,9 +257,9 @@ static int memfs_name_of(struct inode *dir, struct fs_entry *to)
 static struct memfs_dir *home_of(struct memfs_file *f, uint64_t *cookie)
 {
     ipl_t ipl = spin_lock(&homes_lock);
-    struct memfs_dir *d = f->home;
+    struct memfs_dir *d = f->home.dir;
 
-    *cookie = f->home_cookie;
+    *cookie = f->home.cookie;
     if (d)
         inode_ref(&d->inode);
     spin_unlock(&homes_lock, ipl);
@@ -254,17 +271,19 @@ static int memfs_place_of(struct inode *i, struct inode **dir, struct fs_entry *
     uint64_t cookie;
     struct memfs_dir *d = home_of(file_of(i), &cookie);
     const struct memfs_name *e;
-    int err = -ENOENT;
+    int err;
 
     if (!d)
         return -ENOENT;
-    mutex_lock_shared(&d->inode.lock);
-    e = memfs_after(d, cookie - 1);
-    if (e && e->cookie == cookie && e->inode == i) {
-        memfs_describe(e, to);
-        err = 0;
+    err = mutex_lock_shared_killable(&d->inode.lock);
+    if (!err) {
+        e = memfs_after(d, cookie - 1);
+        if (e && e->cookie == cookie && e->inode == i)
+            memfs_describe(e, to);
+        else
+            err = -ENOENT;
+        mutex_unlock_shared(&d->inode.lock);
     }
-    mutex_unlock_shared(&d->inode.lock);
     if (err)
         inode_unref(&d->inode);
     else
@@ -312,6 +331,7 @@ static void memfs_usage(const struct fs *fs, struct fs_usage *u)
 int memfs_create(struct fs *fs)
 {
     fs->name = "tmpfs";
+    fs->keeps = true;
     fs->dev = fs_new_dev();
     fs->usage = memfs_usage;
     memfs_dir_seed(clock_ns());

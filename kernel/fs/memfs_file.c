@@ -89,10 +89,17 @@ static void node_end(struct memfs_file *f)
 
 static void memfs_object_end(struct mm_object *o) { node_end(object_pager_data(o)); }
 
+static void memfs_written(struct mm_object *o)
+{
+    struct memfs_file *f = object_pager_data(o);
+
+    inode_touch(&f->inode);
+}
+
 /* Every page is supplied with all access rights, so there is no upgrade operation, and pages are
  * never written back. */
 static const struct pager_ops memfs_pager = {
-    .name = "file", .get = memfs_get, .end = memfs_object_end};
+    .name = "file", .get = memfs_get, .written = memfs_written, .end = memfs_object_end};
 
 struct inode *memfs_file_new(struct fs *fs, const struct fs_new *what)
 {

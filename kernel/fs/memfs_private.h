@@ -23,19 +23,23 @@ struct memfs_name {
     char text[];
 };
 
+/* One of a file's names, for those who ask for a path: its directory (NULL: none is known) and its
+ * cookie there. It is forgotten before the name is removed, so while homes_lock is held the
+ * directory exists. */
+struct memfs_place {
+    struct memfs_dir *dir;
+    uint64_t cookie;
+};
+
 struct memfs_file { /* regular files, symbolic links, devices */
     struct inode inode;
-    uint16_t account;       /* number of the account that is charged for it; constant */
-    const uint8_t *backing; /* constant: the initrd's bytes, or NULL */
-    uint64_t backing_bytes; /* atomic; only shrinks, with inode.lock held exclusively */
-    char *target;           /* symbolic link: constant; in paged pool, inode.size bytes */
-    bool linkable;          /* made without a name, and may get one; constant */
-    uint32_t found;         /* used by the census: names found so far, 0 after the last */
-    /* One of its names, for those who ask for a path: its directory (NULL: none is known) and its
-     * cookie there; homes_lock. It is forgotten before the name is removed, so while the lock is
-     * held the directory exists. */
-    struct memfs_dir *home;
-    uint64_t home_cookie;
+    uint16_t account;                /* number of the account that is charged for it; constant */
+    const uint8_t *backing;          /* constant: the initrd's bytes, or NULL */
+    uint64_t backing_bytes;          /* atomic; only shrinks, with inode.lock held exclusively */
+    char *target;                    /* symbolic link: constant; in paged pool, inode.size bytes */
+    bool linkable;                   /* made without a name, and may get one; constant */
+    uint32_t found;                  /* used by the census: names found so far, 0 after the last */
+    struct memfs_place home, former; /* where it is; of several names, two are known; homes_lock */
 };
 
 /* All fields but `self` are protected by inode.lock. */
@@ -45,7 +49,10 @@ struct memfs_dir {
     /* Its name in its parent directory. Protected by rename_mutex, as is the name itself. */
     struct memfs_name *self;
     struct memfs_name *tree, *last; /* root of the treap, and its last name */
-    struct treap *heads;            /* nheads: `small`, or in paged pool */
+    /* The name that readdir returned last, from which the next one is near; NULL: it is gone. A
+     * hint, atomic: several readers may hold the lock shared. */
+    struct memfs_name *read;
+    struct treap *heads; /* nheads: `small`, or in paged pool */
     uint32_t nheads, count;
     uint64_t next_cookie;
     uint32_t seed; /* state of the generator of weights; never 0 */

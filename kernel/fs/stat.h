@@ -18,10 +18,11 @@
 
 #define IO_GROUPS_MAX 32u /* supplementary groups of a process */
 
-/* Supplementary groups, in ascending order. Atomic words: while one thread of a process changes
- * them another may see old and new ones mixed, and so a group that is in both sets missing. */
+/* Supplementary groups, in ascending order. One thread of a process may change them while others
+ * read them, each of whom sees the old set or the new one: io_groups_set(). Atomic words. */
 struct io_groups {
-    uint32_t n; /* at most IO_GROUPS_MAX */
+    uint32_t version; /* odd while they are changed */
+    uint32_t n;       /* at most IO_GROUPS_MAX */
     uint32_t gid[IO_GROUPS_MAX];
 };
 
@@ -47,5 +48,6 @@ struct fs_usage {
 
 #define TMPFS_MAGIC 0x01021994u
 #define PROC_MAGIC  0x9FA0u
+#define PTS_MAGIC   0x1CD1u
 
 #endif

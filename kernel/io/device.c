@@ -5,6 +5,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/fs/initrd.h"
+#include "kernel/fs/notify.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
@@ -101,7 +102,7 @@ static const struct {
     {"/dev/null", 0666, RDEV(1, 3), &null_ops},      {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
     {"/dev/full", 0666, RDEV(1, 7), &full_ops},      {"/dev/random", 0666, RDEV(1, 8), &random_ops},
     {"/dev/urandom", 0666, RDEV(1, 9), &random_ops}, {"/dev/console", 0600, RDEV_CONSOLE, &tty_ops},
-    {"/dev/tty", 0666, RDEV_TTY, &tty_ops},
+    {"/dev/tty", 0666, RDEV_TTY, &tty_ops},          {"/dev/ptmx", 0666, RDEV_PTMX, &ptmx_ops},
 };
 
 const struct file_ops *device_ops(uint32_t rdev)
@@ -109,7 +110,7 @@ const struct file_ops *device_ops(uint32_t rdev)
     for (unsigned k = 0; k < ARRAY_SIZE(nodes); k++)
         if (nodes[k].rdev == rdev)
             return nodes[k].ops;
-    return NULL;
+    return rdev >> 8 == RDEV_PTS_MAJOR ? &tty_ops : NULL;
 }
 
 void device_boot(void)
@@ -151,7 +152,9 @@ void io_boot(const void *initrd, uint64_t nbytes)
 {
     tree_boot();
     lock_boot();
+    notify_boot();
     need_directory("/dev", 0755);
+    need_directory("/dev/pts", 0755);
     need_directory("/dev/shm", S_ISVTX | 0777);
     need_directory("/tmp", S_ISVTX | 0777);
     need_directory("/proc", 0555);
@@ -161,6 +164,7 @@ void io_boot(const void *initrd, uint64_t nbytes)
         initrd_boot(inode_root, initrd, nbytes);
     poll_boot();
     tty_boot();
+    pty_boot();
     stream_boot();
     io_census_boot();
 }

@@ -13,12 +13,14 @@
  *
  * Locks. The instance's mutex (MUTEX_EPOLL) protects the tree and what is in it; it is held while
  * files are asked, so no item ends meanwhile, and before a file ends its items are removed under
- * it. Files have mutexes of higher ranks. An instance that is watched by another is asked with that
- * one's mutex held, of the same rank, hence by mutex_try_lock(): if somebody else is at work there,
- * the answer is that something may be ready. epoll_mutex (MUTEX_EPOLL_NEST) comes first and
- * protects which instance watches which; it is held for a walk over those alone, never while a
- * file is asked. Spinlocks: epoll_files (RANK_WATCH), the lists of files; an instance's ready_lock
- * (RANK_EPOLL), taken by items that a source calls.
+ * it. So the end of a file waits for it, and it is held for short times only: no poll operation
+ * waits for a mutex under which user memory is accessed, and epoll_wait writes to its caller's
+ * memory, which may be slow to come, when it has released it. An instance that is watched by
+ * another is asked with that one's mutex held, of the same rank, hence by mutex_try_lock(): if
+ * somebody else is at work there, the answer is that something may be ready. epoll_mutex
+ * (MUTEX_EPOLL_NEST) comes first and protects which instance watches which; it is held for a walk
+ * over those alone, never while a file is asked. Spinlocks: epoll_files (RANK_WATCH), the lists of
+ * files; an instance's ready_lock (RANK_EPOLL), taken by items that a source calls.
  *
  * An instance's memory is kept by its file and by whoever removes an item from the side of the
  * watched file (`refs`).
@@ -359,6 +361,19 @@ static int check(const struct file *ep, unsigned op, const struct file *f,
     return op == EPOLL_CTL_MOD || is_instance(f) || (e->events & ~EXCLUSIVE_ALLOWED) ? -EINVAL : 0;
 }
 
+/* Take ep's mutex, and before it epoll_mutex if the file is an instance. 0; -EINTR. */
+static int lock_for_change(struct epoll *ep, bool nests)
+{
+    int err = nests ? mutex_lock_killable(&epoll_mutex) : 0;
+
+    if (err)
+        return err;
+    err = mutex_lock_killable(&ep->lock);
+    if (err && nests)
+        mutex_unlock(&epoll_mutex);
+    return err;
+}
+
 int epoll_control(struct file *file, unsigned op, struct file *f, int fd,
                   const struct epoll_event *e)
 {
@@ -371,9 +386,9 @@ int epoll_control(struct file *file, unsigned op, struct file *f, int fd,
     if (err)
         return err;
     ep = file->priv;
-    if (nests)
-        mutex_lock(&epoll_mutex);
-    mutex_lock(&ep->lock);
+    err = lock_for_change(ep, nests);
+    if (err)
+        return err;
     if (op == EPOLL_CTL_ADD)
         err = add_locked(ep, f, fd, e, &i);
     else if (!(i = find(ep, f, fd, &up, &where)))
@@ -395,43 +410,87 @@ int epoll_control(struct file *file, unsigned op, struct file *f, int fd,
 
 /* ---- epoll_wait ---- */
 
-/* Report i's events at `to`. The mutex is held. 1; 0: there are none; -EFAULT. */
-static int report(struct epoll_item *i, vaddr_t to)
+#define BATCH 8u /* events taken under one hold of the mutex */
+
+/* An event on its way to the caller of epoll_wait. */
+struct taken {
+    const struct file *file; /* its item's, which may be gone */
+    int fd;
+    uint32_t wanted; /* what the item asked for */
+    struct epoll_event event;
+};
+
+/* Take i's events. False: there are none. The mutex is held. */
+static bool take_events(struct epoll_item *i, struct taken *t)
 {
-    struct epoll_event e = {.events = item_events(i), .data = i->data};
     uint32_t flags = wanted(i) & EPOLL_FLAGS;
 
-    if (!e.events)
-        return 0;
-    if (copyout_u32(to, e.events) || copyout_u64(to + offsetof(struct epoll_event, data), e.data)) {
-        make_ready(i);
-        return -EFAULT;
-    }
+    t->event = (struct epoll_event){.events = item_events(i), .data = i->data};
+    if (!t->event.events)
+        return false;
+    t->file = i->file;
+    t->fd = i->fd;
+    t->wanted = wanted(i);
     if (flags & EPOLLONESHOT)
         __atomic_store_n(&i->events, flags, __ATOMIC_RELAXED);
     else if (!(flags & EPOLLET))
         make_ready(i);
-    return 1;
+    return true;
+}
+
+/* Take up to n events. *left: how many items may still be looked at. Returns how many; 0: there are
+ * no more, or the thread is to end. */
+static unsigned take_batch(struct epoll *ep, struct taken *batch, unsigned n, uint32_t *left)
+{
+    struct epoll_item *i;
+    unsigned k = 0;
+
+    if (mutex_lock_killable(&ep->lock) != 0)
+        return 0;
+    for (; *left && k < n && !thread_killed() && (i = take_ready(ep)) != NULL; --*left)
+        k += take_events(i, &batch[k]);
+    mutex_unlock(&ep->lock);
+    return k;
+}
+
+/* The caller's memory did not take the event: it is as if it had not been reported. */
+static void give_back(struct epoll *ep, const struct taken *t)
+{
+    struct treap_node *up, **where;
+    struct epoll_item *i;
+
+    mutex_lock(&ep->lock);
+    i = find(ep, t->file, t->fd, &up, &where);
+    if (i && (t->wanted & EPOLLONESHOT) && wanted(i) == (t->wanted & EPOLL_FLAGS))
+        __atomic_store_n(&i->events, t->wanted, __ATOMIC_RELAXED);
+    if (i)
+        make_ready(i);
+    mutex_unlock(&ep->lock);
+}
+
+static int copyout_event(vaddr_t to, const struct epoll_event *e)
+{
+    int err = copyout_u32(to, e->events);
+
+    return err ? err : copyout_u64(to + offsetof(struct epoll_event, data), e->data);
 }
 
 /* Report what is ready, looking at each item once. The number of events, or a negative errno. */
 static long collect(struct epoll *ep, vaddr_t to, unsigned most)
 {
-    struct epoll_item *i;
-    uint32_t left;
-    long n = 0;
-    int r = 0;
+    uint32_t left = ready_count(ep);
+    struct taken batch[BATCH];
+    unsigned n = 0, k, done;
+    int err = 0;
 
-    mutex_lock(&ep->lock);
-    for (left = ready_count(ep); left && n < most && r >= 0 && !thread_killed(); left--) {
-        i = take_ready(ep);
-        if (!i)
-            break;
-        r = report(i, to + (vaddr_t)n * sizeof(struct epoll_event));
-        n += r > 0;
+    while (n < most && !err && (k = take_batch(ep, batch, MIN(BATCH, most - n), &left)) != 0) {
+        for (done = 0; done < k && !err; done += !err)
+            err = copyout_event(to + (n + done) * sizeof(struct epoll_event), &batch[done].event);
+        n += done;
+        for (; done < k; done++)
+            give_back(ep, &batch[done]);
     }
-    mutex_unlock(&ep->lock);
-    return n ? n : r;
+    return n ? (long)n : err;
 }
 
 /* Wait until something may be ready. 0, -EINTR or -ETIMEDOUT. */

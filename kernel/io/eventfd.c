@@ -119,7 +119,13 @@ static unsigned event_poll(struct file *f, struct poll_entry *e)
     return (count ? POLLIN | POLLRDNORM : 0) | (count < EVENT_MAX ? POLLOUT | POLLWRNORM : 0);
 }
 
-static void event_close(struct file *f) { npp_free(f->priv, sizeof(struct event)); }
+static void event_close(struct file *f)
+{
+    struct event *v = f->priv;
+
+    poll_source_end(&v->polled);
+    npp_free(v, sizeof(*v));
+}
 
 static const struct file_ops event_ops = {.name = "anon_inode:[eventfd]",
                                           .read = event_read,

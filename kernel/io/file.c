@@ -2,6 +2,7 @@
 #include "kernel/io/file.h"
 
 #include "kernel/base/errno.h"
+#include "kernel/fs/notify.h"
 #include "kernel/io/epoll.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/lock.h"
@@ -52,14 +53,30 @@ void file_free(struct file *f)
     npp_free(f, sizeof(*f));
 }
 
+static uint32_t closing(const struct file *f)
+{
+    return f->flags & O_PATH                    ? 0
+           : (f->flags & O_ACCMODE) == O_RDONLY ? IN_CLOSE_NOWRITE
+                                                : IN_CLOSE_WRITE;
+}
+
+/* What an inode is to know of the end of an open file. */
+static inline void leave_inode(struct file *f)
+{
+    if (lock_any(f->inode))
+        lock_release(f->inode, f);
+    if (notify_wanted(f->inode))
+        notify_event(f->inode, closing(f));
+}
+
 void file_unref(struct file *f)
 {
     if (__atomic_fetch_sub(&f->refs, 1, __ATOMIC_ACQ_REL) != 1)
         return;
     if (unlikely(__atomic_load_n(&f->watches, __ATOMIC_ACQUIRE) != NULL))
         epoll_file_ends(f);
-    if (f->inode && lock_any(f->inode))
-        lock_release(f->inode, f);
+    if (f->inode)
+        leave_inode(f);
     if (f->ops->close)
         f->ops->close(f);
     if (f->inode)
@@ -207,6 +224,18 @@ static const struct file_ops *ops_of(const struct inode *i)
     }
 }
 
+/* Open a file that has something to do for it: a terminal wants to know whether it may become the
+ * controlling one, which is no property of the open file. */
+static int open_by_type(struct file *f, uint32_t flags)
+{
+    int err;
+
+    f->flags |= flags & O_NOCTTY;
+    err = f->ops->open(f);
+    f->flags &= ~O_NOCTTY;
+    return err;
+}
+
 int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags,
                  uint32_t mode, struct file **out)
 {
@@ -230,13 +259,17 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
     f->ops = flags & O_PATH ? &path_ops : ops_of(f->inode);
     if (!f->ops)
         err = -ENXIO;
-    else if (f->ops->open)
-        err = f->ops->open(f);
+    else if (!(flags & O_PATH))
+        err = inode_open(f->inode, (wanted(flags) & 2) != 0);
+    if (!err && f->ops->open)
+        err = open_by_type(f, flags);
     if (err) {
         inode_unref(f->inode);
         file_free(f);
         return err;
     }
+    if (!(flags & O_PATH))
+        notify(f->inode, IN_OPEN);
     *out = f;
     return 0;
 }

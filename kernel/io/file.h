@@ -25,6 +25,8 @@ struct file_ops {
     /* Read at offset, leaving the file position alone; NULL: there is no position. (Regular files
      * have functions of their own, kernel/fs/inode.h.) */
     long (*read_at)(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset);
+    /* The same for pwrite; NULL: there is no position, or nothing is written there. */
+    long (*write_at)(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset);
     /* Write from kernel memory, where write would; NULL: sendfile refuses the file. */
     long (*write_kernel)(struct file *f, const void *buf, size_t n);
     int64_t (*lseek)(struct file *f, int64_t off, int whence);
@@ -38,7 +40,9 @@ struct file_ops {
     int (*truncate)(struct file *f, uint64_t size);
     /* The object that mmap maps, without a new reference; NULL: the file cannot be mapped. */
     struct mm_object *(*object)(struct file *f);
-    bool anonymous;                /* mmap gives memory of no file, zero at first: /dev/zero */
+    bool anonymous; /* mmap gives memory of no file, zero at first: /dev/zero */
+    /* The current process has closed a descriptor of f, which has no inode. NULL: never mind. */
+    void (*left)(struct file *f);
     void (*close)(struct file *f); /* on the last reference */
 };
 
@@ -84,8 +88,13 @@ int file_open(const char *path, uint32_t flags, uint32_t mode, struct file **out
 /* Attributes of the file at an absolute path, looked up with the superuser's rights. follow: as of
  * tree_lookup. */
 int file_stat_path(const char *path, bool follow, struct file_stat *st);
-/* Create a pipe: both ends, with one reference each. flags: O_NONBLOCK or 0. 0 or -ENOMEM. */
-int pipe_create(struct file **rd, struct file **wr, uint32_t flags);
+/* Create a pipe, which belongs to the user of `cred`: both ends, with one reference each. flags:
+ * O_NONBLOCK or 0. 0 or -ENOMEM. */
+int pipe_create(const struct io_cred *cred, struct file **rd, struct file **wr, uint32_t flags);
+/* The inode, with a reference, by which the pipe of an open end is opened again, for either side
+ * (/proc/PID/fd). It belongs to who made the pipe. 0; -ENXIO: f is no end of a pipe; or an error
+ * of creating an inode. IPL 0; the caller has a reference to f. */
+int pipe_inode(struct file *f, struct inode **out);
 /* Create the tree with /dev and /tmp, add the files of the initrd, and start the terminal and the
  * streams. Called once, at boot. */
 void io_boot(const void *initrd, uint64_t nbytes);

@@ -34,10 +34,12 @@ long memfd_seal(struct file *f, uint32_t seals)
     struct inode *i = f->inode;
     long err;
 
-    if (!i || !i->memfd || (seals & ~SEALS_KNOWN))
+    if ((!memfd_is_huge(f) && (!i || !i->memfd)) || (seals & ~SEALS_KNOWN))
         return -EINVAL;
     if ((f->flags & O_ACCMODE) == O_RDONLY)
         return -EPERM;
+    if (memfd_is_huge(f))
+        return memfd_huge_seal(f, seals);
     err = mutex_lock_killable(&i->lock);
     if (err)
         return err;
@@ -55,6 +57,8 @@ long memfd_seals(struct file *f)
 {
     long seals;
 
+    if (memfd_is_huge(f))
+        return memfd_huge_seals(f);
     if (!f->inode || !f->inode->memfd)
         return -EINVAL;
     seals = mutex_lock_shared_killable(&f->inode->lock);

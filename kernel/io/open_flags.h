@@ -43,6 +43,7 @@
 /* Results of a call that was interrupted before it did anything. kernel/proc restarts the call or
  * returns -EINTR; programs never see these values. */
 #define ERESTARTSYS    512 /* restart if the handler has SA_RESTART, or if there is no handler */
+#define ERESTARTNOINTR 513 /* restart in any case */
 #define ERESTARTNOHAND 514 /* restart only if there is no handler */
 
 #endif

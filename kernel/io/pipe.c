@@ -6,7 +6,23 @@
  * All fields are protected by the pipe's mutex, which is held while user memory is copied (rank
  * MUTEX_INODE, before the address space's). A thread that must wait increments a count under the
  * mutex before it releases it, so the other side can tell from the count whether to wake a thread,
- * without looking at the wait queue.
+ * without looking at the wait queue. The count may be too high: a thread that is killed while it
+ * waits does not wait for the mutex to take itself out.
+ *
+ * User memory may be slow to come, as another thread may change the address space for as long as
+ * that has pages. So waits for the mutex are killable, and who closes or polls an end does not take
+ * it: the counts of ends are atomic, and so is the number of bytes that poll sees, stored whenever
+ * the mutex is released. A waiter looks at the count of the other kind once more when it is on the
+ * queue:
+ *
+ *     reader, mutex held                     the last writer closes
+ *     writers is 1: has to wait
+ *                                            decrements writers, wakes the queue: it is empty
+ *     enters the queue, releases the mutex
+ *     writers is 0: does not sleep
+ *
+ * An end that is closed decrements after all its writes, each of which held the mutex. So a reader
+ * that finds the pipe empty and then no writer, with the mutex held, has read everything.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -26,42 +42,87 @@
 #define PIPE_PAGES (PIPE_BYTES / PAGE_SIZE)
 #define PIPE_BUF   4096 /* bytes: a write of up to so many is not interleaved with others */
 
-/* In nonpaged pool. All fields but `ends` are protected by lock. */
+/* In nonpaged pool. All fields but those said to be atomic are protected by lock. */
 struct pipe {
     struct mutex lock;
     /* Open ends; the last one to close frees the pipe. Atomic; of a FIFO fifo_mutex protects it. */
     uint32_t ends;
-    uint32_t readers, writers; /* open ends of each kind: 0 or 1, but of a FIFO any number */
-    struct inode *fifo;        /* constant: the FIFO, kept by its open files, or NULL */
-    /* FIFO: how often it was opened for each, free-running: for who waits for the other side. */
+    uint32_t readers,
+        writers;        /* open ends of each kind: 0 or 1, but of a FIFO any number; atomic */
+    struct inode *fifo; /* constant: the FIFO, kept by its open files, or NULL */
+    /* Without a name: the inode by which it is opened again (pipe_inode), with a reference; set at
+     * most once, under fifo_mutex. */
+    struct inode *unnamed;
+    /* FIFO: how often it was opened for each, free-running: for who waits for the other side.
+       opened_write is atomic: stored under lock. */
     uint32_t opened_read, opened_write;
     uint32_t reads_waiting, writes_waiting;
-    uint64_t head, count; /* offset of the next byte to read, number of bytes in the pipe */
+    uint64_t head;  /* offset of the next byte to read */
+    uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for poll */
     uint64_t ino;
-    uint16_t seen; /* used by the self-check */
+    uint32_t uid, gid; /* constant: who made a pipe without a name, and may open it again */
+    uint16_t seen;     /* used by the self-check */
     struct wait_queue read_queue, write_queue;
     struct poll_source polled; /* has a lock of its own; entries come under lock */
     uint8_t *page[PIPE_PAGES]; /* KSEG addresses; NULL: not allocated yet */
 };
 
 static uint64_t next_pipe_ino = 1; /* atomic */
-/* Protects inode.fifo, and `ends` of a FIFO's pipe. Not held together with a pipe's mutex. */
+/* Protects inode.fifo, pipe.unnamed, and `ends` of a FIFO's pipe. Not held together with a pipe's
+ * mutex. */
 static struct mutex fifo_mutex = MUTEX_INIT("fifos", MUTEX_INODE, fifo_mutex);
 
-/* Wait on q for a change, with the mutex released meanwhile. 0 or -ERESTARTSYS. */
-static int pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting)
+/* How many open ends of a kind there are. */
+static inline uint32_t ends_of(const uint32_t *kind)
+{
+    return __atomic_load_n(kind, __ATOMIC_RELAXED);
+}
+
+/* The mutex is held. */
+static inline void set_count(struct pipe *p, uint64_t count)
+{
+    __atomic_store_n(&p->count, count, __ATOMIC_RELAXED);
+}
+
+/* Tell who polls p that bytes came or went. The barrier stands between the store of set_count()
+ * and the look for entries, as that of look_unlocked() between an entry and the look at the number.
+ */
+static inline void tell_pollers(struct pipe *p, uint32_t events)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    poll_notify(&p->polled, events);
+}
+
+/* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
+ * is open any more. 0 or -ERESTARTSYS; -EINTR: the thread is to end, and the
+ * mutex is not held any more. */
+static inline __attribute__((always_inline)) int
+pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_t *others)
 {
     struct waiter w;
-    int err;
+    int err = 0;
 
     ++*waiting;
     wait_enqueue(q, &w);
     mutex_unlock(&p->lock);
-    err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the entry precedes the look at the count */
+    if (likely(ends_of(others)))
+        err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
     wait_finish(&w);
-    mutex_lock(&p->lock);
+    if (unlikely(mutex_lock_killable(&p->lock) != 0))
+        return -EINTR;
     --*waiting;
     return err ? -ERESTARTSYS : 0;
+}
+
+/* Two copies of pipe_wait(). */
+static int __attribute__((noinline)) wait_to_read(struct pipe *p)
+{
+    return pipe_wait(p, &p->read_queue, &p->reads_waiting, &p->writers);
+}
+static int __attribute__((noinline)) wait_to_write(struct pipe *p)
+{
+    return pipe_wait(p, &p->write_queue, &p->writes_waiting, &p->readers);
 }
 
 static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
@@ -73,13 +134,15 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
 
     if (!n)
         return 0;
-    mutex_lock(&p->lock);
+    err = mutex_lock_killable(&p->lock);
+    if (unlikely(err))
+        return err;
     while (!p->count) {
-        if (!p->writers)
+        if (!ends_of(&p->writers))
             goto out;
-        err = f->flags & O_NONBLOCK ? -EAGAIN : pipe_wait(p, &p->read_queue, &p->reads_waiting);
+        err = f->flags & O_NONBLOCK ? -EAGAIN : wait_to_read(p);
         if (err)
-            goto out;
+            goto failed;
     }
     while (done < n && p->count && !thread_killed()) {
         size_t within = p->head & PAGE_MASK;
@@ -89,7 +152,7 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
         if (err)
             break;
         done += part;
-        p->count -= part;
+        set_count(p, p->count - part);
         p->head += part;
         if (p->head == PIPE_BYTES)
             p->head = 0;
@@ -102,16 +165,20 @@ out:
     if (done) {
         if (wake)
             wake_all_follow(&p->write_queue);
-        poll_notify(&p->polled, POLLOUT | POLLWRNORM);
+        tell_pollers(p, POLLOUT | POLLWRNORM);
     }
     return done ? (long)done : err;
+failed:
+    if (err != -EINTR)
+        mutex_unlock(&p->lock);
+    return err;
 }
 
-/* The address for the next byte, and in *room how many bytes fit there. If a page was allocated for
- * it, its bit is set in *fresh. NULL: no memory. */
-static uint8_t *pipe_room(struct pipe *p, size_t *room, unsigned *fresh)
+/* The address for the next byte behind `count` of them, and in *room how many bytes fit there. If a
+ * page was allocated for it, its bit is set in *fresh. NULL: no memory. */
+static uint8_t *pipe_room(struct pipe *p, uint64_t count, size_t *room, unsigned *fresh)
 {
-    uint64_t tail = (p->head + p->count) % PIPE_BYTES;
+    uint64_t tail = (p->head + count) % PIPE_BYTES;
     size_t within = tail & PAGE_MASK;
     uint8_t **page = &p->page[tail >> PAGE_SHIFT];
 
@@ -123,7 +190,7 @@ static uint8_t *pipe_room(struct pipe *p, size_t *room, unsigned *fresh)
         *page = kseg_page(pfn);
         *fresh |= 1u << (tail >> PAGE_SHIFT);
     }
-    *room = MIN(PAGE_SIZE - within, PIPE_BYTES - p->count);
+    *room = MIN(PAGE_SIZE - within, PIPE_BYTES - count);
     return *page + within;
 }
 
@@ -140,26 +207,29 @@ static void pipe_undo(struct pipe *p, unsigned fresh)
     }
 }
 
-/* Up to PIPE_BUF bytes are written as one unit, all or none: bytes copied before an error are
- * removed again, and no reader has seen them, because the mutex was held. The bytes come from
- * kernel memory if kbuf is not NULL. */
+/* Up to PIPE_BUF bytes are written as one unit, all or none: bytes are counted when all have been
+ * copied. The bytes come from kernel memory if kbuf is not NULL. */
 static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ubuf,
                                                       const uint8_t *kbuf, size_t n)
 {
     struct pipe *p = f->priv;
     unsigned fresh = 0;
     size_t done = 0;
+    uint64_t count; /* with what this call has written since it had the mutex */
     long err = 0;
     bool wake = false;
 
     if (!n)
         return 0;
-    mutex_lock(&p->lock);
+    err = mutex_lock_killable(&p->lock);
+    if (unlikely(err))
+        return err;
+    count = p->count;
     while (done < n) {
-        size_t room = PIPE_BYTES - p->count, part;
+        size_t room = PIPE_BYTES - count, part;
         uint8_t *to;
 
-        if (!p->readers) {
+        if (!ends_of(&p->readers)) {
             err = -EPIPE;
             break;
         }
@@ -174,14 +244,18 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
             }
             if (p->reads_waiting)
                 wake_all_follow(&p->read_queue);
-            poll_notify(&p->polled, POLLIN | POLLRDNORM);
+            set_count(p, count);
+            tell_pollers(p, POLLIN | POLLRDNORM);
             fresh = 0;
-            err = pipe_wait(p, &p->write_queue, &p->writes_waiting);
-            if (err)
-                break;
-            continue;
+            err = wait_to_write(p);
+            if (err == -EINTR) /* a write of one unit has not begun */
+                return done ? (long)done : err;
+            count = p->count;
+            if (!err)
+                continue;
+            break;
         }
-        to = pipe_room(p, &room, &fresh);
+        to = pipe_room(p, count, &room, &fresh);
         if (!to) {
             err = -ENOMEM;
             break;
@@ -193,13 +267,13 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
             err = copyin(to, ubuf + done, part);
         if (err)
             break;
-        p->count += part;
+        count += part;
         done += part;
     }
-    if (err && n <= PIPE_BUF) {
-        p->count -= done;
+    if (err && n <= PIPE_BUF)
         done = 0;
-    }
+    else
+        set_count(p, count);
     if (err)
         pipe_undo(p, fresh);
     wake = done && p->reads_waiting;
@@ -207,7 +281,7 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
     if (done) {
         if (wake)
             wake_all_follow(&p->read_queue);
-        poll_notify(&p->polled, POLLIN | POLLRDNORM);
+        tell_pollers(p, POLLIN | POLLRDNORM);
     }
     return done ? (long)done : err;
 }
@@ -219,18 +293,28 @@ static long pipe_write_kernel(struct file *f, const void *buf, size_t n)
     return put(f, 0, buf, n);
 }
 
+/* Put e on p's source, before a look at p. The mutex is not taken: whoever asks may hold one that
+ * others need (an epoll instance's), and must not wait for somebody's memory. */
+static void look_unlocked(struct pipe *p, struct poll_entry *e)
+{
+    poll_register(&p->polled, e);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* The order of the looks: who opens the FIFO is counted as a writer first, and then in
+ * opened_write; what the last writer wrote was shown before it closed. */
 static unsigned pipe_read_poll(struct file *f, struct poll_entry *e)
 {
     struct pipe *p = f->priv;
     unsigned r = 0;
+    bool since;
 
-    poll_register(&p->polled, e);
-    mutex_lock(&p->lock);
-    if (p->count)
-        r |= POLLIN | POLLRDNORM;
-    if (!p->writers && !(p->fifo && p->opened_write == f->pos))
+    look_unlocked(p, e);
+    since = !p->fifo || __atomic_load_n(&p->opened_write, __ATOMIC_ACQUIRE) != f->pos;
+    if (since && !__atomic_load_n(&p->writers, __ATOMIC_ACQUIRE))
         r |= POLLHUP;
-    mutex_unlock(&p->lock);
+    if (__atomic_load_n(&p->count, __ATOMIC_RELAXED))
+        r |= POLLIN | POLLRDNORM;
     return r;
 }
 
@@ -239,13 +323,11 @@ static unsigned pipe_write_poll(struct file *f, struct poll_entry *e)
     struct pipe *p = f->priv;
     unsigned r = 0;
 
-    poll_register(&p->polled, e);
-    mutex_lock(&p->lock);
-    if (!p->readers)
-        r |= POLLERR;
-    if (PIPE_BYTES - p->count >= PIPE_BUF)
+    look_unlocked(p, e);
+    if (PIPE_BYTES - __atomic_load_n(&p->count, __ATOMIC_RELAXED) >= PIPE_BUF)
         r |= POLLOUT | POLLWRNORM;
-    mutex_unlock(&p->lock);
+    if (!ends_of(&p->readers))
+        r |= POLLERR;
     return r;
 }
 
@@ -268,10 +350,13 @@ static long pipe_ioctl(struct file *f, unsigned long req, vaddr_t arg)
 {
     struct pipe *p = f->priv;
     uint64_t count;
+    int err;
 
     if (req != 0x4004667F) /* FIONREAD */
         return -ENOTTY;
-    mutex_lock(&p->lock);
+    err = mutex_lock_killable(&p->lock);
+    if (err)
+        return err;
     count = p->count;
     mutex_unlock(&p->lock);
     return copyout_u32(arg, (uint32_t)count);
@@ -279,6 +364,13 @@ static long pipe_ioctl(struct file *f, unsigned long req, vaddr_t arg)
 
 static void pipe_free(struct pipe *p)
 {
+    if (unlikely(p->unnamed != NULL)) {
+        mutex_lock(&fifo_mutex);
+        p->unnamed->fifo = NULL;
+        mutex_unlock(&fifo_mutex);
+        inode_unref(p->unnamed);
+    }
+    poll_source_end(&p->polled);
     for (unsigned k = 0; k < PIPE_PAGES; k++) {
         if (p->page[k])
             page_free(paddr_to_pfn(kseg_paddr(p->page[k])));
@@ -304,22 +396,17 @@ static void drop_end(struct pipe *p)
         pipe_free(p);
 }
 
-/* One of `mine`, the ends of one kind, is closed. p->lock is held. */
-static void leave_locked(uint32_t *mine, struct wait_queue *others)
+/* One of `mine`, the ends of one kind, is closed. */
+static void leave(uint32_t *mine, struct wait_queue *others)
 {
-    if (--*mine == 0)
+    if (__atomic_sub_fetch(mine, 1, __ATOMIC_SEQ_CST) == 0)
         wake_all(others);
 }
 
-/*
- * Close one end. The count of ends is decremented only after the mutex is released: otherwise the
- * end that closes last could free the pipe while the other one is still inside mutex_unlock.
- */
+/* Close one end. The pipe stays until drop_end(). */
 static void pipe_close(struct pipe *p, uint32_t *mine, struct wait_queue *others)
 {
-    mutex_lock(&p->lock);
-    leave_locked(mine, others);
-    mutex_unlock(&p->lock);
+    leave(mine, others);
     poll_notify(&p->polled, POLLHUP | POLLERR);
     drop_end(p);
 }
@@ -367,7 +454,24 @@ static struct pipe *pipe_new(void)
 
 /* ---- named pipes ---- */
 
-/* The pipe of a FIFO, with one more end; NULL: no memory. */
+/* Count one more end of a pipe. Of one without a name the last end may be gone already, and its
+ * closer then waits for fifo_mutex, which is held, before it frees the pipe. */
+static bool add_end(struct pipe *p)
+{
+    uint32_t ends = __atomic_load_n(&p->ends, __ATOMIC_RELAXED);
+
+    if (p->fifo) {
+        p->ends++;
+        return true;
+    }
+    while (ends && !__atomic_compare_exchange_n(&p->ends, &ends, ends + 1, true, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED))
+        ;
+    return ends != 0;
+}
+
+/* The pipe of a FIFO, with one more end; NULL: no memory, or the pipe has gone, which had no name.
+ */
 static struct pipe *fifo_get(struct inode *i)
 {
     struct pipe *p;
@@ -378,39 +482,48 @@ static struct pipe *fifo_get(struct inode *i)
         p->fifo = i;
         i->fifo = p;
     }
-    if (p)
-        p->ends++;
+    if (p && !add_end(p))
+        p = NULL;
     mutex_unlock(&fifo_mutex);
     return p;
 }
 
-/* Wait on q until the other side was opened, even if it is closed again by then. p->lock is held,
- * but not during the wait. */
+/* Wait on q until the other side was opened, even if it is closed again by then; `mine` counts the
+ * own end. p->lock is held, but not during the wait. Errors as of pipe_wait. */
 static int wait_opened(struct pipe *p, struct wait_queue *q, uint32_t *waiting,
-                       const uint32_t *opened)
+                       const uint32_t *mine, const uint32_t *opened)
 {
     uint32_t was = *opened;
     int err = 0;
 
     while (!err && *opened == was)
-        err = pipe_wait(p, q, waiting);
+        err = pipe_wait(p, q, waiting, mine);
     return err;
 }
 
+/* The mutex is held. */
+static void note_opened_for_writing(struct pipe *p)
+{
+    __atomic_store_n(&p->opened_write, p->opened_write + 1, __ATOMIC_RELEASE);
+}
+static void enter(uint32_t *mine) { __atomic_fetch_add(mine, 1, __ATOMIC_RELAXED); }
+
+/* p->lock is held; if the result is -EINTR, it is not held any more. So for the next. A pipe
+ * without a name is opened without waiting. */
 static int enter_reader_locked(struct pipe *p, struct file *f)
 {
     bool nonblock = (f->flags & O_NONBLOCK) != 0;
     int err = 0;
 
     /* Until a writer comes, poll of a reader that did not wait for one reports no hang-up. */
-    f->pos = p->writers || !nonblock ? -1 : (int64_t)p->opened_write;
-    p->readers++;
+    f->pos = ends_of(&p->writers) || !nonblock || !p->fifo ? -1 : (int64_t)p->opened_write;
+    enter(&p->readers);
     p->opened_read++;
     wake_all(&p->write_queue);
-    if (!p->writers && !nonblock)
-        err = wait_opened(p, &p->read_queue, &p->reads_waiting, &p->opened_write);
+    if (!ends_of(&p->writers) && !nonblock && p->fifo)
+        err = wait_opened(p, &p->read_queue, &p->reads_waiting, &p->readers, &p->opened_write);
     if (err)
-        leave_locked(&p->readers, &p->write_queue);
+        leave(&p->readers, &p->write_queue);
     return err;
 }
 
@@ -418,15 +531,15 @@ static int enter_writer_locked(struct pipe *p, struct file *f)
 {
     int err = 0;
 
-    if (!p->readers && (f->flags & O_NONBLOCK))
+    if (!ends_of(&p->readers) && (f->flags & O_NONBLOCK) && p->fifo)
         return -ENXIO;
-    p->writers++;
-    p->opened_write++;
+    enter(&p->writers);
+    note_opened_for_writing(p);
     wake_all(&p->read_queue);
-    if (!p->readers)
-        err = wait_opened(p, &p->write_queue, &p->writes_waiting, &p->opened_read);
+    if (!ends_of(&p->readers) && p->fifo)
+        err = wait_opened(p, &p->write_queue, &p->writes_waiting, &p->writers, &p->opened_read);
     if (err)
-        leave_locked(&p->writers, &p->read_queue);
+        leave(&p->writers, &p->read_queue);
     return err;
 }
 
@@ -434,10 +547,10 @@ static int enter_writer_locked(struct pipe *p, struct file *f)
 static void enter_both_locked(struct pipe *p, struct file *f)
 {
     f->pos = -1;
-    p->readers++;
-    p->writers++;
+    enter(&p->readers);
+    enter(&p->writers);
     p->opened_read++;
-    p->opened_write++;
+    note_opened_for_writing(p);
     wake_all(&p->read_queue);
     wake_all(&p->write_queue);
 }
@@ -445,12 +558,16 @@ static void enter_both_locked(struct pipe *p, struct file *f)
 static int fifo_open(struct file *f)
 {
     struct pipe *p = fifo_get(f->inode);
-    int err = 0;
+    int err;
 
     if (!p)
         return -ENOMEM;
     f->priv = p;
-    mutex_lock(&p->lock);
+    err = mutex_lock_killable(&p->lock);
+    if (err) {
+        drop_end(p);
+        return err;
+    }
     switch (f->flags & O_ACCMODE) {
     case O_RDONLY:
         err = enter_reader_locked(p, f);
@@ -461,7 +578,8 @@ static int fifo_open(struct file *f)
     default:
         enter_both_locked(p, f);
     }
-    mutex_unlock(&p->lock);
+    if (err != -EINTR)
+        mutex_unlock(&p->lock);
     if (err)
         drop_end(p);
     return err;
@@ -471,12 +589,10 @@ static void fifo_close(struct file *f)
 {
     struct pipe *p = f->priv;
 
-    mutex_lock(&p->lock);
     if ((f->flags & O_ACCMODE) != O_WRONLY)
-        leave_locked(&p->readers, &p->write_queue);
+        leave(&p->readers, &p->write_queue);
     if ((f->flags & O_ACCMODE) != O_RDONLY)
-        leave_locked(&p->writers, &p->read_queue);
-    mutex_unlock(&p->lock);
+        leave(&p->writers, &p->read_queue);
     poll_notify(&p->polled, POLLHUP | POLLERR);
     drop_end(p);
 }
@@ -516,7 +632,7 @@ bool file_is_pipe(const struct file *f)
 
 /* ---- pipes ---- */
 
-int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
+int pipe_create(const struct io_cred *cred, struct file **rd, struct file **wr, uint32_t flags)
 {
     struct pipe *p = pipe_new();
     struct file *r = file_alloc(&pipe_read_ops, O_RDONLY | (flags & O_NONBLOCK));
@@ -533,9 +649,41 @@ int pipe_create(struct file **rd, struct file **wr, uint32_t flags)
     }
     p->ends = 2;
     p->readers = p->writers = 1;
+    p->uid = cred->uid;
+    p->gid = cred->gid;
     r->priv = w->priv = p;
     *rd = r;
     *wr = w;
+    return 0;
+}
+
+int pipe_inode(struct file *f, struct inode **out)
+{
+    struct pipe *p = f->priv;
+    struct fs_new what = {.mode = S_IFIFO | 0600};
+    struct inode *i;
+    int err;
+
+    if (f->ops != &pipe_read_ops && f->ops != &pipe_write_ops)
+        return -ENXIO;
+    what.uid = p->uid;
+    what.gid = p->gid;
+    err = inode_root->ops->create_unnamed(inode_root, &what, false, &i);
+    if (err)
+        return err;
+    mutex_lock(&fifo_mutex);
+    if (!p->unnamed) {
+        i->fifo = p;
+        inode_ref(i);
+        p->unnamed = i;
+        mutex_unlock(&fifo_mutex);
+        *out = i;
+        return 0;
+    }
+    inode_ref(p->unnamed); /* another thread was faster, or it is not the first time */
+    *out = p->unnamed;
+    mutex_unlock(&fifo_mutex);
+    inode_unref(i);
     return 0;
 }
 

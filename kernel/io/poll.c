@@ -114,6 +114,7 @@ void poll_relay(struct poll_source *s, uint32_t events)
     bool idle = list_empty(&relay.sources);
 
     s->events |= events;
+    __atomic_store_n(&s->was_relayed, true, __ATOMIC_RELAXED);
     if (list_empty(&s->relayed) && relay.current != s)
         list_add_tail(&relay.sources, &s->relayed);
     spin_unlock(&relay.lock, ipl);
@@ -121,7 +122,8 @@ void poll_relay(struct poll_source *s, uint32_t events)
         wake_all(&relay.queue);
 }
 
-void poll_source_end(struct poll_source *s)
+/* Take s off the relay's queue, and wait until the relay has done with it. */
+void poll_source_leave(struct poll_source *s)
 {
     for (;;) {
         ipl_t ipl = spin_lock(&relay.lock);

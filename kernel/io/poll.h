@@ -31,6 +31,7 @@ struct poll_source {
     uint32_t left;        /* entries that the relay may still call; lock */
     uint32_t walk_events; /* those that the relay's walk reports; relay thread */
     uint32_t events;      /* those that the relay is to report; the relay's lock */
+    bool was_relayed;     /* the relay may know it; atomic; only set, by those who notify */
     struct list relayed;  /* link in the relay's queue; the relay's lock */
     /* Called after an entry was taken off, at the caller's IPL; NULL: nothing is to be done. */
     void (*released)(struct poll_source *s); /* constant */
@@ -48,10 +49,15 @@ struct poll_entry {
 };
 
 void poll_source_init(struct poll_source *s);
-/* The object ends: nobody else uses s any more, and on return the relay does not either. There are
- * no entries. Needed only if poll_notify() was called at raised IPL, or by poll_relay(); and may
- * then wait a moment. IPL 0. */
-void poll_source_end(struct poll_source *s);
+void poll_source_leave(struct poll_source *s);
+/* The object ends: nobody else uses s any more, and on return the relay does not either, which may
+ * still have s on its queue when all who were to be told have gone. There are no entries. May wait
+ * a moment. IPL 0. */
+static inline void poll_source_end(struct poll_source *s)
+{
+    if (unlikely(__atomic_load_n(&s->was_relayed, __ATOMIC_RELAXED)))
+        poll_source_leave(s);
+}
 /* Put e, which is on no source, on s; does nothing if e is NULL. Any IPL up to IPL_CLOCK, spinlocks
  * below RANK_POLL. */
 void poll_register(struct poll_source *s, struct poll_entry *e);

@@ -1,5 +1,6 @@
 /* Open regular files: the file position. kernel/fs/inode.c reads and writes the contents. */
 #include "kernel/base/errno.h"
+#include "kernel/fs/notify.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 
@@ -26,6 +27,8 @@ static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
         mutex_unlock_shared(&i->lock);
     else
         mutex_unlock(&i->lock);
+    if (r > 0)
+        notify(i, IN_ACCESS);
     return r;
 }
 
@@ -42,6 +45,8 @@ static long regular_write(struct file *f, vaddr_t ubuf, size_t n)
     if (r > 0)
         f->pos += r;
     mutex_unlock(&i->lock);
+    if (r > 0)
+        notify(i, IN_MODIFY);
     return r;
 }
 
@@ -56,6 +61,8 @@ static long regular_write_kernel(struct file *f, const void *buf, size_t n)
     if (r > 0)
         f->pos = f->flags & O_APPEND ? (int64_t)i->size : f->pos + r;
     mutex_unlock(&i->lock);
+    if (r > 0)
+        notify(i, IN_MODIFY);
     return r;
 }
 
@@ -67,7 +74,7 @@ static int64_t seek_storage(const struct inode *i, int64_t off, int whence)
     return whence == SEEK_DATA ? off : (int64_t)i->size;
 }
 
-static int64_t regular_lseek(struct file *f, int64_t off, int whence)
+static __attribute__((noinline)) int64_t seek_locked(struct file *f, int64_t off, int whence)
 {
     struct inode *i = f->inode;
     int64_t base, to = mutex_lock_killable(&i->lock);
@@ -82,6 +89,20 @@ static int64_t regular_lseek(struct file *f, int64_t off, int whence)
     if (to >= 0)
         f->pos = to;
     mutex_unlock(&i->lock);
+    return to;
+}
+
+/* With one reference, which is the caller's, nobody else uses the position, so that it may be
+ * changed without the mutex, which only the file's size needs. */
+static int64_t regular_lseek(struct file *f, int64_t off, int whence)
+{
+    int64_t to;
+
+    if (unlikely((unsigned)whence > SEEK_CUR || __atomic_load_n(&f->refs, __ATOMIC_RELAXED) != 1))
+        return seek_locked(f, off, whence);
+    if (__builtin_add_overflow(whence == SEEK_SET ? 0 : f->pos, off, &to) || to < 0)
+        return -EINVAL;
+    f->pos = to;
     return to;
 }
 

@@ -1,7 +1,9 @@
 /*
  * Standard input, output and error of a command: frames on COM2 (arch/alpha/clipper/channel.h),
- * which scripts/run decodes. A frame is sent as a whole under send_lock. A panic cannot take that
- * mutex, so it first completes a frame that is partly sent.
+ * which scripts/run decodes. A frame is sent as a whole under send_lock. The host may not read for
+ * as long as it likes, so a sender can be killed, also in the middle of its frame: what is left of
+ * that is sent by the next sender before its own. A panic cannot take the mutex, so it completes a
+ * frame that is partly sent with zeros.
  *
  * The reader decodes received frames, under receive_lock, in the order of arrival. If nobody reads,
  * nothing is taken from the ring: it fills, and the host is held back.
@@ -14,6 +16,7 @@
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
+#include "kernel/io/tty_private.h"
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -23,6 +26,11 @@
 
 static struct serial com2;
 static struct mutex send_lock = MUTEX_INIT("stream send", MUTEX_INODE, send_lock);
+
+static struct { /* of a frame whose sender was killed; protected by send_lock */
+    uint8_t bytes[STREAM_FRAME];
+    size_t n;
+} rest;
 
 static struct { /* protected by receive_lock */
     uint8_t head[FRAME_HEAD];
@@ -34,23 +42,49 @@ static struct { /* protected by receive_lock */
 static struct poll_source input_source;
 static struct mutex receive_lock = MUTEX_INIT("stream receive", MUTEX_INODE, receive_lock);
 
-/* Send one frame of n bytes, at least one. As long as the UART accepts bytes, the caller keeps the
- * CPU; then it waits for the transmitter's interrupt, so that busy threads do not delay each part
- * of the frame by their time slices. */
-static void send_frame(enum channel_type type, const uint8_t *p, size_t n)
+/* Send the last n bytes, at least one, of the frame that was begun. As long as the UART accepts
+ * bytes, the caller keeps the CPU; then it waits for the transmitter's interrupt, so that busy
+ * threads do not delay each part of the frame by their time slices. flags: of wait_block(). If it
+ * is killed, -EINTR, and what is left is the rest. send_lock is held. */
+static int send_locked(const uint8_t *p, size_t n, unsigned flags)
 {
-    mutex_lock(&send_lock);
-    channel_begin(type, n);
     for (;;) {
         size_t sent = channel_try_write(p, n);
 
         p += sent;
         n -= sent;
         if (!n)
-            break;
-        serial_wait_sent(&com2);
+            return 0;
+        if (serial_wait_sent(&com2, flags) != 0) {
+            memmove(rest.bytes, p, n); /* it may be the rest itself */
+            rest.n = n;
+            return -EINTR;
+        }
+    }
+}
+
+static int send_rest_locked(unsigned flags)
+{
+    size_t n = rest.n;
+
+    rest.n = 0;
+    return n ? send_locked(rest.bytes, n, flags) : 0;
+}
+
+/* Send one frame of n bytes, at least one. 0; -EINTR: the thread is to end. */
+static int send_frame(enum channel_type type, const uint8_t *p, size_t n)
+{
+    int err = mutex_lock_killable(&send_lock);
+
+    if (err)
+        return err;
+    err = send_rest_locked(WAIT_KILLABLE);
+    if (!err) {
+        channel_begin(type, n);
+        err = send_locked(p, n, WAIT_KILLABLE);
     }
     mutex_unlock(&send_lock);
+    return err;
 }
 
 /* The host knows the result with its last byte. From then on no other thread may preempt the
@@ -61,6 +95,7 @@ void stream_send_result(const void *payload, size_t n)
     const uint8_t *p = payload;
 
     mutex_lock(&send_lock);
+    (void)send_rest_locked(WAIT_UNINTERRUPTIBLE);
     channel_begin(CHANNEL_RESULT, n);
     for (;;) {
         ipl_t ipl = ipl_raise(IPL_ASTDEL);
@@ -71,7 +106,7 @@ void stream_send_result(const void *payload, size_t n)
         if (!n)
             return;
         ipl_restore(ipl);
-        serial_wait_sent(&com2);
+        (void)serial_wait_sent(&com2, WAIT_UNINTERRUPTIBLE);
     }
 }
 
@@ -87,7 +122,8 @@ static long stream_write(struct file *f, vaddr_t ubuf, size_t n)
             return done ? (long)done : -EFAULT;
         if (sched_loop_point())
             return done ? (long)done : -EINTR;
-        send_frame((enum channel_type)(uintptr_t)f->priv, buf, part);
+        if (send_frame((enum channel_type)(uintptr_t)f->priv, buf, part))
+            return done ? (long)done : -EINTR;
         done += part;
     }
     return (long)done;
@@ -212,14 +248,18 @@ int console_open(struct file **input, struct file **output, struct file **error,
     *error = file_alloc(command ? &stream_out_ops : &tty_ops, command ? O_WRONLY : O_RDWR);
     if (!*input || !*output || !*error) {
         if (*input)
-            file_unref(*input);
+            file_free(*input);
         if (*output)
-            file_unref(*output);
+            file_free(*output);
         if (*error)
-            file_unref(*error);
+            file_free(*error);
         return -ENOMEM;
     }
-    if (command) {
+    if (!command) { /* the console is never gone */
+        tty_attach(*input, &tty_console);
+        tty_attach(*output, &tty_console);
+        tty_attach(*error, &tty_console);
+    } else {
         (*output)->priv = (void *)(uintptr_t)CHANNEL_STDOUT;
         (*error)->priv = (void *)(uintptr_t)CHANNEL_STDERR;
     }

@@ -40,6 +40,7 @@ enum {
 #define IGNCR   0x0080u
 #define ICRNL   0x0100u
 #define IXON    0x0200u
+#define IXANY   0x0800u
 #define ISTRIP  0x0020u
 #define OPOST   0x0001u
 #define ONLCR   0x0002u
@@ -59,6 +60,9 @@ enum {
 #define TOSTOP  0x400000u
 #define NOFLSH  0x80000000u
 
+#define FIOCLEX    0x20006601u
+#define FIONCLEX   0x20006602u
+#define FIONBIO    0x8004667Eu
 #define FIONREAD   0x4004667Fu
 #define TCGETS     0x402C7413u
 #define TCSETS     0x802C7414u
@@ -74,5 +78,31 @@ enum {
 #define TIOCSCTTY  0x540Eu
 #define TIOCNOTTY  0x5422u
 #define TIOCGSID   0x5429u
+#define TIOCOUTQ   0x40047473u
+#define TCSBRKP    0x5425u
+
+/* of the master of a pseudo-terminal */
+#define TIOCGPTN    0x40045430u
+#define TIOCSPTLCK  0x80045431u
+#define TIOCGPTLCK  0x40045439u
+#define TIOCGPTPEER 0x20005441u
+#define TIOCSIG     0x80045436u
+#define TIOCPKT     0x5420u
+#define TIOCGPKT    0x40045438u
+/* what happened, in packet mode */
+#define TIOCPKT_FLUSHREAD  0x01u
+#define TIOCPKT_FLUSHWRITE 0x02u
+#define TIOCPKT_STOP       0x04u
+#define TIOCPKT_START      0x08u
+#define TIOCPKT_NOSTOP     0x10u
+#define TIOCPKT_DOSTOP     0x20u
+/* arguments of TCFLSH and TCXONC */
+#define TCIFLUSH  0u
+#define TCOFLUSH  1u
+#define TCIOFLUSH 2u
+#define TCOOFF    0u
+#define TCOON     1u
+#define TCIOFF    2u
+#define TCION     3u
 
 #endif

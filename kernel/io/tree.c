@@ -105,9 +105,11 @@ static void step_to(struct walk *w, struct inode *to)
 /* Continue the walk in the parent. */
 static int step_up(struct walk *w)
 {
+    int err = mutex_lock_shared_killable(&w->dir->lock);
     struct inode *up;
 
-    mutex_lock_shared(&w->dir->lock);
+    if (err)
+        return err;
     up = w->dir->parent;
     if (up)
         inode_ref(up);
@@ -168,11 +170,15 @@ static inline unsigned dots(const struct fs_name *name)
 /* Treat the last component as `how` says, LAST_HOLD or LAST_NAME. */
 static int look_last(struct walk *w, enum last how)
 {
+    int err;
+
     if (how == LAST_NAME) {
         w->inode = NULL;
         return 0;
     }
-    mutex_lock(&w->dir->lock);
+    err = mutex_lock_killable(&w->dir->lock);
+    if (err)
+        return err;
     w->locked = true;
     return look_locked(w);
 }
@@ -226,7 +232,9 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
             path++;
         slash |= behind_link && !*path;
         if (*path || how == LAST_LOOK || (how == LAST_NAME && slash)) {
-            mutex_lock_shared(&w->dir->lock);
+            err = mutex_lock_shared_killable(&w->dir->lock);
+            if (unlikely(err))
+                return err;
             err = look_locked(w);
             mutex_unlock_shared(&w->dir->lock);
         } else {
@@ -333,6 +341,22 @@ const struct fs *tree_fs(uint32_t dev)
     while (fs && fs->dev != dev)
         fs = fs->next;
     return fs;
+}
+
+void tree_sync(void)
+{
+    for (const struct fs *fs = &root_fs; fs; fs = fs->next)
+        if (fs->sync)
+            fs->sync(fs);
+}
+
+bool tree_reclaim(void)
+{
+    bool any = false;
+
+    for (const struct fs *fs = &root_fs; fs; fs = fs->next)
+        any |= fs->reclaim && fs->reclaim(fs);
+    return any;
 }
 
 void tree_boot(void)

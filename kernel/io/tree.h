@@ -63,6 +63,15 @@ long tree_path_of(struct inode *i, char *buf, size_t n);
 const struct fs *tree_fs(uint32_t dev);
 /* Mount fs: its root covers the directory at path. -ENOTDIR, -EBUSY. Boot. */
 int tree_mount(const char *path, struct fs *fs);
+/* Mount the host's folder that the device with this tag offers (kernel/fs/ninep) at an absolute
+ * path, whose directories are made if they are missing; slashes at its end are removed. 0, -ENODEV,
+ * -EINVAL, or another negative errno. Boot. */
+int tree_mount_share(const char *tag, char *path);
+/* Have what was written survive the machine's end: on all file systems, as far as their servers
+ * answer. IPL 0. */
+void tree_sync(void);
+/* Memory is short: free some pages of files that can be had again. False: there are none. IPL 0. */
+bool tree_reclaim(void);
 /* Create a device node. Boot. */
 int tree_device(const char *path, uint32_t mode, uint32_t rdev);
 void tree_boot(void);

@@ -5,6 +5,7 @@
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/fs/notify.h"
 #include "kernel/io/tree_private.h"
 
 int tree_may_change(const struct io_cred *cred, const struct walk *w)
@@ -58,6 +59,23 @@ static int may_open_made(const struct io_cred *cred, const struct walk *w)
     return -EACCES;
 }
 
+/* Create an inode in a directory that is watched. w->dir is locked. */
+static int make_watched(struct walk *w, const struct fs_new *what, struct inode **out)
+{
+    struct inode *i;
+    int err = w->dir->ops->create(w->dir, &w->last, what, &i);
+
+    if (err)
+        return err;
+    notify_entered(w->dir, i);
+    notify_name(w->dir, &w->last, i, IN_CREATE, 0);
+    if (out)
+        *out = i;
+    else
+        inode_unref(i); /* never the last: its name keeps it, or its file system */
+    return 0;
+}
+
 /* Create an inode as `what` describes, under path. found: if not NULL, one that is there is as
  * good, and *found tells; follow: through symbolic links, or the last one is what is found. */
 static int make(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
@@ -75,7 +93,9 @@ static int make(const struct io_cred *cred, struct inode *dir, const char *path,
         }
     } else if (!err) {
         err = may_enter(cred, &w, what->mode & S_IFMT, slash);
-        if (!err)
+        if (!err && notify_wanted(w.dir))
+            err = make_watched(&w, what, out);
+        else if (!err)
             err = w.dir->ops->create(w.dir, &w.last, what, out);
     }
     tree_walk_end(&w);
@@ -162,6 +182,26 @@ static int may_link(const struct io_cred *cred, const struct inode *i)
     return inode_access(i, cred, 6) ? -EPERM : 0;
 }
 
+/* i has got the name where w ended. w->dir is locked. */
+static void notify_linked(const struct walk *w, struct inode *i)
+{
+    if (notify_wanted(i))
+        notify_self(i, IN_ATTRIB);
+    if (notify_wanted(w->dir)) {
+        notify_entered(w->dir, i);
+        notify_name(w->dir, &w->last, i, IN_CREATE, 0);
+    }
+}
+
+/* What w found has lost its name. w->dir is locked. */
+static void notify_lost(const struct walk *w)
+{
+    if (notify_wanted(w->inode))
+        notify_unlinked(w->inode);
+    if (notify_wanted(w->dir))
+        notify_name(w->dir, &w->last, w->inode, IN_DELETE, 0);
+}
+
 int tree_link_inode(const struct io_cred *cred, struct inode *i, struct inode *newdir,
                     const char *newpath)
 {
@@ -177,6 +217,8 @@ int tree_link_inode(const struct io_cred *cred, struct inode *i, struct inode *n
         err = -EXDEV;
     if (!err)
         err = w.dir->ops->link(w.dir, &w.last, i);
+    if (!err)
+        notify_linked(&w, i);
     tree_walk_end(&w);
     return err;
 }
@@ -207,9 +249,31 @@ static int unlink_file(const struct io_cred *cred, struct inode *dir, const char
             err = -EISDIR;
         if (!err)
             err = w.dir->ops->unlink(w.dir, &w.last, w.inode);
+        if (!err)
+            notify_lost(&w);
     }
     tree_walk_end(
         &w); /* drops the last reference, which frees the file's pages, outside the lock */
+    return err;
+}
+
+/* Remove the directory w names. w->dir and rename_mutex are locked. */
+static int remove_locked(const struct io_cred *cred, struct walk *w)
+{
+    int err = tree_walk_again_locked(w);
+
+    if (!err)
+        err = tree_may_remove(cred, w);
+    if (!err && !inode_is_dir(w->inode))
+        err = -ENOTDIR;
+    if (!err)
+        err = mutex_lock_killable(&w->inode->lock);
+    if (err)
+        return err;
+    err = w->dir->ops->unlink(w->dir, &w->last, w->inode);
+    mutex_unlock(&w->inode->lock);
+    if (!err)
+        notify_lost(w);
     return err;
 }
 
@@ -218,20 +282,14 @@ static int remove_directory(const struct io_cred *cred, struct inode *dir, const
     struct walk w;
     int err = tree_walk(cred, dir, path, false, LAST_NAME, &w);
 
+    if (!err)
+        err = mutex_lock_killable(&rename_mutex);
     if (!err) {
-        mutex_lock(&rename_mutex);
-        mutex_lock(&w.dir->lock);
-        err = tree_walk_again_locked(&w);
-        if (!err)
-            err = tree_may_remove(cred, &w);
-        if (!err && !inode_is_dir(w.inode))
-            err = -ENOTDIR;
+        err = mutex_lock_killable(&w.dir->lock);
         if (!err) {
-            mutex_lock(&w.inode->lock);
-            err = w.dir->ops->unlink(w.dir, &w.last, w.inode);
-            mutex_unlock(&w.inode->lock);
+            err = remove_locked(cred, &w);
+            mutex_unlock(&w.dir->lock);
         }
-        mutex_unlock(&w.dir->lock);
         mutex_unlock(&rename_mutex);
     }
     tree_walk_end(&w);

@@ -38,7 +38,9 @@ long tree_path(struct inode *dir, char *buf, size_t n)
 
     if (n < 2)
         return -ERANGE;
-    mutex_lock_shared(&rename_mutex);
+    r = mutex_lock_shared_killable(&rename_mutex);
+    if (r)
+        return r;
     r = path_locked(dir, buf, n);
     mutex_unlock_shared(&rename_mutex);
     return r;

@@ -23,7 +23,8 @@ struct walk {
 };
 
 /* Walk path, from dir if it is relative. On success w->dir is the directory of the last component
- * and w->inode what the component names, if anything. The caller calls tree_walk_end always. */
+ * and w->inode what the component names, if anything. The caller calls tree_walk_end always.
+ * -EINTR: the thread is to end, and would have had to wait for a directory. */
 int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
               enum last how, struct walk *w);
 void tree_walk_end(struct walk *w);

@@ -3,6 +3,7 @@
  * which order directories are locked for it, and what rename_mutex prevents.
  */
 #include "kernel/base/errno.h"
+#include "kernel/fs/notify.h"
 #include "kernel/io/tree_private.h"
 
 /* Is the directory `up` the directory `down` or an ancestor of it? rename_mutex is held. */
@@ -12,6 +13,50 @@ static bool is_ancestor(struct inode *up, struct inode *down)
         if (down->parent == down)
             return false;
     return down != NULL;
+}
+
+/* Lock two inodes, or the one that is not NULL. 0, or -EINTR with none locked: the thread is to
+ * end, and would have had to wait. */
+static int lock_both(struct inode *a, struct inode *b)
+{
+    int err = a ? mutex_lock_killable(&a->lock) : 0;
+
+    if (err || !b || b == a)
+        return err;
+    err = mutex_lock_killable(&b->lock);
+    if (err && a)
+        mutex_unlock(&a->lock);
+    return err;
+}
+
+static void unlock_both(struct inode *a, struct inode *b)
+{
+    if (b && b != a)
+        mutex_unlock(&b->lock);
+    if (a)
+        mutex_unlock(&a->lock);
+}
+
+/* i has moved from one name to the other, where `replaced` lost its name (NULL: none was there).
+ * Both directories are locked. */
+static void moved(const struct walk *from, const struct walk *to, struct inode *i,
+                  struct inode *replaced)
+{
+    uint32_t cookie = notify_cookie();
+
+    notify_entered(to->dir, i);
+    notify_name(from->dir, &from->last, i, IN_MOVED_FROM, cookie);
+    notify_name(to->dir, &to->last, i, IN_MOVED_TO, cookie);
+    if (replaced)
+        notify_unlinked(replaced);
+    notify_self(i, IN_MOVE_SELF);
+}
+
+/* Does anybody want to know of a move? */
+static bool move_wanted(const struct walk *from, const struct walk *to)
+{
+    return notify_wanted(from->dir) || notify_wanted(to->dir) || notify_wanted(from->inode) ||
+           (to->inode && notify_wanted(to->inode));
 }
 
 /* Exchange the names at which the two walks ended, with both directories locked, and rename_mutex
@@ -28,15 +73,32 @@ static int exchange_locked(const struct io_cred *cred, struct walk *a, struct wa
         return -EACCES; /* its name ".." changes */
     if (!a->dir->ops->exchange)
         return -EINVAL;
-    if (di)
-        mutex_lock(&i->lock);
-    if (dj)
-        mutex_lock(&j->lock);
+    err = lock_both(di ? i : NULL, dj ? j : NULL);
+    if (err)
+        return err;
     err = a->dir->ops->exchange(a->dir, &a->last, i, b->dir, &b->last, j);
-    if (dj)
-        mutex_unlock(&j->lock);
-    if (di)
-        mutex_unlock(&i->lock);
+    unlock_both(di ? i : NULL, dj ? j : NULL);
+    if (!err && move_wanted(a, b)) {
+        moved(a, b, i, NULL);
+        moved(b, a, j, NULL);
+    }
+    return err;
+}
+
+/* Rename what `from` found, with both directories locked; for a directory rename_mutex is held. */
+static int move(struct walk *from, struct walk *to)
+{
+    struct inode *i = from->inode, *replaced = to->inode;
+    bool directory = inode_is_dir(i);
+    int err = directory ? lock_both(i, replaced) : 0;
+
+    if (err)
+        return err;
+    err = from->dir->ops->rename(from->dir, &from->last, i, to->dir, &to->last, replaced);
+    if (directory)
+        unlock_both(i, replaced);
+    if (!err && move_wanted(from, to))
+        moved(from, to, i, replaced);
     return err;
 }
 
@@ -82,33 +144,22 @@ static int rename_locked(const struct io_cred *cred, struct walk *from, struct w
         return -ENOTEMPTY;
     if (!replaced && to->slash && !inode_is_dir(i))
         return -ENOTDIR;
-    if (!inode_is_dir(i))
-        return from->dir->ops->rename(from->dir, &from->last, i, to->dir, &to->last, replaced);
-    mutex_lock(&i->lock);
-    if (replaced)
-        mutex_lock(&replaced->lock);
-    err = from->dir->ops->rename(from->dir, &from->last, i, to->dir, &to->last, replaced);
-    if (replaced)
-        mutex_unlock(&replaced->lock);
-    mutex_unlock(&i->lock);
-    return err;
+    return move(from, to);
 }
 
 /* Rename under rename_mutex, between two directories or of a directory. */
 static int rename_moving(const struct io_cred *cred, struct walk *from, struct walk *to,
                          enum tree_rename_how how)
 {
-    struct inode *first = from->dir, *second = to->dir;
-    int err;
+    int err = mutex_lock_killable(&rename_mutex);
 
-    mutex_lock(&rename_mutex);
-    mutex_lock(&first->lock);
-    if (second != first)
-        mutex_lock(&second->lock);
-    err = rename_locked(cred, from, to, how, true);
-    if (second != first)
-        mutex_unlock(&second->lock);
-    mutex_unlock(&first->lock);
+    if (err)
+        return err;
+    err = lock_both(from->dir, to->dir);
+    if (!err) {
+        err = rename_locked(cred, from, to, how, true);
+        unlock_both(from->dir, to->dir);
+    }
     mutex_unlock(&rename_mutex);
     return err;
 }
@@ -125,9 +176,11 @@ int tree_rename_how(const struct io_cred *cred, struct inode *olddir, const char
     }
     err = tree_walk(cred, newdir, newpath, false, LAST_NAME, &to);
     if (!err && from.dir == to.dir) {
-        mutex_lock(&from.dir->lock);
-        err = rename_locked(cred, &from, &to, how, false);
-        mutex_unlock(&from.dir->lock);
+        err = mutex_lock_killable(&from.dir->lock);
+        if (!err) {
+            err = rename_locked(cred, &from, &to, how, false);
+            mutex_unlock(&from.dir->lock);
+        }
         if (err == -EAGAIN) {
             tree_walk_drop_stale(&from);
             tree_walk_drop_stale(&to);

@@ -1,115 +1,148 @@
 /*
- * The console terminal: a line discipline on top of COM1.
+ * The line discipline of terminals: signals, echo, editing, lines. What is at the other end of the
+ * line, COM1 or the master of a pseudo-terminal, brings received characters to tty_input(), and
+ * gets output and echo by struct tty_line.
  *
- * The interrupt only puts received bytes into a ring (kernel/drivers/serial.c). A kernel thread
- * takes them out and performs the line discipline: signals, echo, editing, lines. When the queue is
- * full because nobody reads, the thread stops taking bytes; then the ring fills, then the UART,
- * then QEMU stops reading from the sender. So pasted text is never lost.
+ * When the queue is full because nobody reads, no character is taken. Then the sender is held back:
+ * for the console the ring fills, then the UART, then QEMU stops reading; a writer to a master
+ * waits. So pasted text is never lost.
  *
  * The queue holds 16-bit words, each a character or TTY_EOF. In canonical mode the words before
  * `ready` are complete lines, which can be read, and those from `ready` to `end` are the line being
- * edited. In raw mode all words can be read at once.
+ * edited. In raw mode all words can be read at once. The last word of a line has TTY_END: whether a
+ * character ends a line is decided when it comes, so a newline after ^V does not, and a change of
+ * the characters that do changes nothing for those in the queue. What is in the queue when
+ * canonical mode begins is one line: the flags of those `merged` words do not count.
  *
- * Lock: tty.lock (RANK_TTY, IPL_DEVICE), never held while user memory is touched.
+ * Lock: that of the terminal (RANK_TTY, IPL_DEVICE), never held while user memory is touched.
  */
-#include "kernel/base/panic.h"
-#include "kernel/base/printk.h"
-#include "kernel/drivers/serial.h"
+#include "kernel/base/string.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
 #include "kernel/io/tty_private.h"
-#include "kernel/sched/thread.h"
 
 #define TTY_EOF 0x100u /* ^D was typed: the read ends here */
+#define TTY_END 0x200u /* the last word of a line */
 #define SIGINT  2
 #define SIGQUIT 3
 #define SIGTSTP 18
 
-#define ERASE_AT_ONCE 8u /* characters, in up to 150 instructions each */
+#define AT_ONCE 8u /* characters in one hold of the lock, in up to 150 instructions each */
 
-static struct serial com1;
-struct tty tty = {
-    .lock = SPINLOCK_INIT("tty", RANK_TTY, IPL_DEVICE),
-    .set = {.c_iflag = ICRNL | IXON,
-            .c_oflag = OPOST | ONLCR,
-            .c_cflag = CS8 | CREAD | CLOCAL | B38400,
-            .c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
-            .c_cc = {[VEOF] = 4,
-                     [VERASE] = 127,
-                     [VWERASE] = 23,
-                     [VKILL] = 21,
-                     [VREPRINT] = 18,
-                     [VINTR] = 3,
-                     [VQUIT] = 28,
-                     [VSUSP] = 26,
-                     [VSTART] = 17,
-                     [VSTOP] = 19,
-                     [VLNEXT] = 22,
-                     [VDISCARD] = 15,
-                     [VMIN] = 1},
-            .c_ispeed = B38400,
-            .c_ospeed = B38400},
-    .size = {.ws_row = 24, .ws_col = 80},
-    .readers = WAIT_QUEUE_INIT("tty readers", tty.readers),
-    .room = WAIT_QUEUE_INIT("tty room", tty.room),
-};
+const struct tty_jobs *tty_jobs;
 
-static uint16_t *slot(uint32_t at) { return &tty.queue[at % TTY_QUEUE]; }
+static const struct termios initial = {.c_iflag = ICRNL | IXON,
+                                       .c_oflag = OPOST | ONLCR,
+                                       .c_cflag = CS8 | CREAD | B38400,
+                                       .c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL |
+                                                  ECHOKE | IEXTEN,
+                                       .c_cc = {[VEOF] = 4,
+                                                [VERASE] = 127,
+                                                [VWERASE] = 23,
+                                                [VKILL] = 21,
+                                                [VREPRINT] = 18,
+                                                [VINTR] = 3,
+                                                [VQUIT] = 28,
+                                                [VSUSP] = 26,
+                                                [VSTART] = 17,
+                                                [VSTOP] = 19,
+                                                [VLNEXT] = 22,
+                                                [VDISCARD] = 15,
+                                                [VMIN] = 1},
+                                       .c_ispeed = B38400,
+                                       .c_ospeed = B38400};
 
-static void echo(const char *text, size_t n)
+void tty_init(struct tty *t, const struct tty_line *line, unsigned number)
 {
-    if (tty.set.c_lflag & ECHO)
-        printk_queue(text, n);
+    t->line = line;
+    t->number = number;
+    t->set = initial;
+    spin_init(&t->lock, "tty", RANK_TTY, IPL_DEVICE);
+    wait_queue_init(&t->readers, "tty readers");
+    wait_queue_init(&t->writers, "tty writers");
+    wait_queue_init(&t->room, "tty room");
+    poll_source_init(&t->polled);
+    poll_source_init(&t->feeders);
 }
 
-static void echo_char(uint8_t c)
+unsigned tty_number(const struct tty *t) { return t->number; }
+
+bool tty_is_gone(const struct tty *t) { return __atomic_load_n(&t->gone, __ATOMIC_RELAXED); }
+
+void tty_ref(struct tty *t)
 {
-    if (c == '\n') {
-        if (tty.set.c_lflag & (ECHO | ECHONL))
-            printk_queue("\r\n", 2);
-    } else if (c < 32 && c != '\t' && (tty.set.c_lflag & ECHOCTL)) {
+    if (t->line->ref)
+        t->line->ref(t);
+}
+
+void tty_unref(struct tty *t)
+{
+    if (t->line->unref)
+        t->line->unref(t);
+}
+
+static uint16_t *slot(struct tty *t, uint32_t at) { return &t->queue[at % TTY_QUEUE]; }
+
+static void echo(struct tty *t, const char *text, size_t n)
+{
+    if (t->set.c_lflag & ECHO)
+        t->line->echo(t, text, n);
+}
+
+static void echo_char(struct tty *t, uint8_t c, bool literal)
+{
+    if (c == '\n' && !literal) {
+        if (t->set.c_lflag & (ECHO | ECHONL))
+            t->line->echo(t, "\r\n", 2);
+    } else if (c < 32 && c != '\t' && (t->set.c_lflag & ECHOCTL)) {
         char text[2] = {'^', (char)(c + 64)};
-        echo(text, 2);
+        echo(t, text, 2);
     } else {
-        echo((const char *)&c, 1);
+        echo(t, (const char *)&c, 1);
     }
 }
 
 /* Erase the last character of the line being edited. False: the line is empty. */
-static bool erase_one(void)
+static bool erase_one(struct tty *t)
 {
     uint8_t c;
 
-    if (tty.end == tty.ready)
+    if (t->end == t->ready)
         return false;
-    c = (uint8_t)*slot(--tty.end);
-    while ((c & 0xC0) == 0x80 && tty.end != tty.ready) /* continuation bytes of a UTF-8 character */
-        c = (uint8_t)*slot(--tty.end);
-    if (tty.set.c_lflag & ECHOE)
-        echo("\b \b\b \b", c < 32 ? 6 : 3);
+    c = (uint8_t)*slot(t, --t->end);
+    /* A character of UTF-8 has at most three continuation bytes. */
+    for (unsigned n = 0; n < 3 && (c & 0xC0) == 0x80 && t->end != t->ready; n++)
+        c = (uint8_t)*slot(t, --t->end);
+    if (t->set.c_lflag & ECHOE)
+        echo(t, "\b \b\b \b", c < 32 ? 6 : 3);
     return true;
 }
 
-static bool is_char(uint8_t c, unsigned which) { return c && c == tty.set.c_cc[which]; }
-
-static void line_complete(void)
+static bool is_char(const struct tty *t, uint8_t c, unsigned which)
 {
-    tty.ready = tty.end;
-    tty.lines++;
+    return c && c == t->set.c_cc[which];
+}
+
+/* The line being edited, which has a word at least, is complete. */
+static void line_complete(struct tty *t)
+{
+    *slot(t, t->end - 1) |= TTY_END;
+    t->ready = t->end;
+    t->lines++;
 }
 
 /* Go on with the erasure of a line or word: a few characters for each hold of the lock. True: there
  * is more to do. */
-static bool erase_some_locked(void)
+static bool erase_some_locked(struct tty *t)
 {
-    for (unsigned n = 0; n < ERASE_AT_ONCE; n++) {
-        bool blank = tty.end != tty.ready && *slot(tty.end - 1) == ' ';
+    for (unsigned n = 0; n < AT_ONCE; n++) {
+        bool blank = t->end != t->ready && *slot(t, t->end - 1) == ' ';
 
-        if (tty.erasing == ERASE_BLANKS && !blank)
-            tty.erasing = ERASE_WORD;
-        if (tty.erasing == ERASE_NOTHING || (tty.erasing == ERASE_WORD && blank) || !erase_one()) {
-            tty.erasing = ERASE_NOTHING;
+        if (t->erasing == ERASE_BLANKS && !blank)
+            t->erasing = ERASE_WORD;
+        if (t->erasing == ERASE_NOTHING || (t->erasing == ERASE_WORD && blank) || !erase_one(t)) {
+            t->erasing = ERASE_NOTHING;
             return false;
         }
     }
@@ -117,19 +150,21 @@ static bool erase_some_locked(void)
 }
 
 /* Editing in canonical mode. True: c was an editing character. */
-static bool edit(uint8_t c)
+static bool edit(struct tty *t, uint8_t c)
 {
-    if (is_char(c, VERASE) || c == '\b') {
-        erase_one();
-    } else if (is_char(c, VKILL)) {
-        tty.erasing = ERASE_LINE;
-    } else if (is_char(c, VWERASE)) {
-        tty.erasing = ERASE_BLANKS;
-    } else if (is_char(c, VEOF)) {
-        *slot(tty.end++) = TTY_EOF;
-        line_complete();
-    } else if (is_char(c, VLNEXT) && (tty.set.c_lflag & IEXTEN)) {
-        tty.literal = true;
+    if (is_char(t, c, VERASE) || c == '\b') {
+        erase_one(t);
+    } else if (is_char(t, c, VKILL)) {
+        t->erasing = ERASE_LINE;
+    } else if (is_char(t, c, VWERASE)) {
+        t->erasing = ERASE_BLANKS;
+    } else if (is_char(t, c, VEOF)) {
+        *slot(t, t->end++) = TTY_EOF;
+        line_complete(t);
+    } else if (is_char(t, c, VLNEXT) && (t->set.c_lflag & IEXTEN)) {
+        t->literal = true;
+        if (t->set.c_lflag & ECHOCTL)
+            echo(t, "^\b", 2); /* what comes next is shown in its place */
     } else {
         return false;
     }
@@ -138,202 +173,262 @@ static bool edit(uint8_t c)
 
 /* The signal that c stands for, 0: none. Input that was typed before it is discarded (unless
  * NOFLSH). */
-static int signal_char(uint8_t c)
+static int signal_char(struct tty *t, uint8_t c)
 {
     int sig = 0;
 
-    if (!(tty.set.c_lflag & ISIG) || tty.literal)
+    if (!(t->set.c_lflag & ISIG) || t->literal)
         return 0;
-    if (is_char(c, VINTR))
+    if (is_char(t, c, VINTR))
         sig = SIGINT;
-    else if (is_char(c, VQUIT))
+    else if (is_char(t, c, VQUIT))
         sig = SIGQUIT;
-    else if (is_char(c, VSUSP))
+    else if (is_char(t, c, VSUSP))
         sig = SIGTSTP;
     if (sig) {
-        echo_char(c);
-        if (!(tty.set.c_lflag & NOFLSH)) {
-            tty.head = tty.ready = tty.end;
-            tty.lines = 0;
-        }
+        echo_char(t, c, false);
+        if (!(t->set.c_lflag & NOFLSH))
+            tty_discard_locked(t);
     }
     return sig;
 }
 
+/* ^S and ^Q. True: c was one of them. */
+static bool flow_char(struct tty *t, uint8_t c)
+{
+    bool stop = is_char(t, c, VSTOP), start = is_char(t, c, VSTART), was = t->stopped;
+
+    if (!(t->set.c_iflag & IXON) || t->literal)
+        return false;
+    if (stop && start) /* one character for both changes from one to the other */
+        t->stopped = !was;
+    else if (stop)
+        t->stopped = true;
+    else if (start || (t->set.c_iflag & IXANY))
+        t->stopped = false;
+    if (t->stopped != was)
+        t->events = t->stopped ? TIOCPKT_STOP : TIOCPKT_START;
+    return stop || start;
+}
+
 /* Process one received character; the caller has checked that there is room. Returns a signal to
  * send, or 0. */
-static int input_locked(uint8_t c)
+static int input_locked(struct tty *t, uint8_t c)
 {
-    bool canonical = (tty.set.c_lflag & ICANON) != 0, literal;
+    bool canonical = (t->set.c_lflag & ICANON) != 0, literal;
     int sig;
 
-    if (tty.set.c_iflag & ISTRIP)
+    if (t->set.c_iflag & ISTRIP)
         c &= 0x7F;
-    if (c == '\r' && !tty.literal) {
-        if (tty.set.c_iflag & IGNCR)
+    if (c == '\r' && !t->literal) {
+        if (t->set.c_iflag & IGNCR)
             return 0;
-        if (tty.set.c_iflag & ICRNL)
+        if (t->set.c_iflag & ICRNL)
             c = '\n';
-    } else if (c == '\n' && (tty.set.c_iflag & INLCR) && !tty.literal) {
+    } else if (c == '\n' && (t->set.c_iflag & INLCR) && !t->literal) {
         c = '\r';
     }
-    sig = signal_char(c);
+    if (flow_char(t, c))
+        return 0;
+    sig = signal_char(t, c);
     if (sig)
         return sig;
-    if (canonical && !tty.literal && edit(c))
+    if (canonical && !t->literal && edit(t, c))
         return 0;
-    literal = tty.literal;
-    tty.literal = false;
+    literal = t->literal;
+    t->literal = false;
     /* If this fills the queue, has_room_locked ends an over-long line. */
-    *slot(tty.end++) = c;
-    echo_char(c);
+    *slot(t, t->end++) = c;
+    echo_char(t, c, literal);
     if (!canonical)
-        tty.ready = tty.end;
-    else if (!literal && (c == '\n' || is_char(c, VEOL) || is_char(c, VEOL2)))
-        line_complete();
+        t->ready = t->end;
+    else if (!literal && (c == '\n' || is_char(t, c, VEOL) || is_char(t, c, VEOL2)))
+        line_complete(t);
     return 0;
 }
 
 /* Is there room for another character? If one unfinished line fills the queue, it is completed as
  * it is, so that a reader can make room: then *completed is set, and the caller wakes readers. */
-static bool has_room_locked(bool *completed)
+static bool has_room_locked(struct tty *t, bool *completed)
 {
-    if (tty.end - tty.head < TTY_QUEUE)
+    if (t->end - t->head < TTY_QUEUE)
         return true;
-    if (tty.ready == tty.head && (tty.set.c_lflag & ICANON)) {
-        line_complete(); /* the line is as long as the queue */
+    if (t->ready == t->head && (t->set.c_lflag & ICANON)) {
+        line_complete(t); /* the line is as long as the queue */
         *completed = true;
     }
     return false;
 }
 
-static void wait_for(struct wait_queue *q, bool (*condition)(void))
+bool tty_has_room(struct tty *t)
 {
-    struct waiter w;
+    ipl_t ipl = spin_lock(&t->lock);
+    bool completed = false, room = has_room_locked(t, &completed);
 
-    for (;;) {
-        wait_enqueue(q, &w);
-        if (condition())
-            break;
-        wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
-    }
-    wait_finish(&w);
-}
-
-static bool bytes_came(void) { return serial_ready(&com1); }
-
-static bool room_came(void)
-{
-    ipl_t ipl = spin_lock(&tty.lock);
-    bool completed = false, room = has_room_locked(&completed);
-
-    spin_unlock(&tty.lock, ipl);
+    spin_unlock(&t->lock, ipl);
     if (completed)
-        wake_all(&tty.readers);
+        wake_all(&t->readers);
     return room;
 }
 
 /* Send the echo, and erase what is to be erased. */
-static void finish_input(void)
+static void finish_input(struct tty *t)
 {
     bool more;
 
     do {
         ipl_t ipl;
 
-        printk_send();
-        ipl = spin_lock(&tty.lock);
-        more = erase_some_locked();
-        spin_unlock(&tty.lock, ipl);
+        t->line->echoed(t);
+        ipl = spin_lock(&t->lock);
+        more = erase_some_locked(t);
+        spin_unlock(&t->lock, ipl);
     } while (more);
-    printk_send();
+    t->line->echoed(t);
 }
 
-static void tty_thread(void *arg)
+/* Tell of what ^S and ^Q did. */
+static void report_flow(struct tty *t, uint8_t events)
 {
-    (void)arg;
-    for (;;) {
-        uint8_t c;
-        bool wake;
-        ipl_t ipl;
-        int sig;
-
-        wait_for(&tty.room, room_came);
-        wait_for(&com1.queue, bytes_came);
-        if (!serial_take(&com1, &c, 1))
-            continue;
-        ipl = spin_lock(&tty.lock);
-        sig = input_locked(c);
-        wake = tty.ready != tty.head;
-        spin_unlock(&tty.lock, ipl);
-        finish_input();
-        if (wake) {
-            wake_all(&tty.readers);
-            poll_notify(&tty.polled, POLLIN | POLLRDNORM);
-        }
-        if (sig && tty_jobs)
-            tty_jobs->signal(sig);
-    }
+    if (events & TIOCPKT_START)
+        tty_output_resumes(t);
+    if (t->line->event)
+        t->line->event(t, events);
 }
 
-bool tty_readable_locked(void)
+size_t tty_input(struct tty *t, const uint8_t *in, size_t n)
 {
-    if (tty.set.c_lflag & ICANON)
-        return tty.lines != 0;
-    return tty.ready - tty.head >= MAX(tty.set.c_cc[VMIN], 1);
-}
-
-size_t tty_take_locked(uint8_t *buf, size_t n, bool *stop)
-{
-    bool canonical = (tty.set.c_lflag & ICANON) != 0;
+    bool completed = false, readable;
+    ipl_t ipl = spin_lock(&t->lock);
+    uint8_t events;
     size_t k = 0;
+    int sig = 0;
 
-    *stop = false;
-    while (k < n && tty.head != tty.ready && !*stop) {
-        uint16_t c = *slot(tty.head++);
-
-        if (c == TTY_EOF) {
-            if (tty.lines)
-                tty.lines--;
-            if (canonical)
-                *stop = true;
-            continue;
-        }
-        buf[k++] = (uint8_t)c;
-        if (canonical && (c == '\n' || is_char((uint8_t)c, VEOL) || is_char((uint8_t)c, VEOL2) ||
-                          tty.head == tty.ready)) {
-            if (tty.lines)
-                tty.lines--;
-            *stop = true;
-        }
+    while (k < MIN(n, AT_ONCE) && !sig && !t->erasing && has_room_locked(t, &completed))
+        sig = input_locked(t, in[k++]);
+    readable = t->ready != t->head;
+    events = t->events;
+    t->events = 0;
+    spin_unlock(&t->lock, ipl);
+    finish_input(t);
+    if (events)
+        report_flow(t, events);
+    if (readable) {
+        wake_all(&t->readers);
+        poll_notify(&t->polled, POLLIN | POLLRDNORM);
+    }
+    if (sig && tty_jobs) {
+        tty_made_room(t);
+        tty_jobs->signal(t, sig);
     }
     return k;
 }
 
-void tty_set_locked(const struct termios *t, bool flush)
+void tty_made_room(struct tty *t)
 {
-    bool was = (tty.set.c_lflag & ICANON) != 0;
-
-    tty.set = *t;
-    if (flush) {
-        tty.head = tty.ready = tty.end;
-        tty.lines = 0;
-    } else if (was && !(t->c_lflag & ICANON)) {
-        tty.ready = tty.end;
-        tty.lines = 0;
-    } else if (!was && (t->c_lflag & ICANON)) {
-        tty.lines = tty.ready != tty.head; /* the words that are ready count as one line */
-    }
+    wake_all(&t->room);
+    poll_notify(&t->feeders, POLLOUT | POLLWRNORM);
 }
 
-void tty_boot(void)
+void tty_output_resumes(struct tty *t)
 {
-    struct thread *t;
+    wake_all(&t->writers);
+    poll_notify(&t->polled, POLLOUT | POLLWRNORM);
+}
 
-    poll_source_init(&tty.polled);
-    serial_boot(&com1, &uart_com1, "com1", NULL);
-    t = thread_create("tty", tty_thread, NULL, PRIO_NORMAL + 4);
-    if (!t)
-        panic("no memory for the terminal's thread");
-    thread_start(t);
+void tty_stop(struct tty *t, bool stopped)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+    bool changed = t->stopped != stopped;
+
+    t->stopped = stopped;
+    spin_unlock(&t->lock, ipl);
+    if (changed)
+        report_flow(t, stopped ? TIOCPKT_STOP : TIOCPKT_START);
+}
+
+void tty_foreground_changed(struct tty *t)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+
+    t->changes++;
+    spin_unlock(&t->lock, ipl);
+}
+
+void tty_hang_up(struct tty *t)
+{
+    __atomic_fetch_add(&t->hangups, 1, __ATOMIC_RELAXED);
+    tty_foreground_changed(t); /* under the lock, which orders the count and the look for pollers */
+    poll_notify(&t->polled, POLLIN | POLLHUP);
+}
+
+void tty_wake(struct tty *t)
+{
+    wake_all(&t->readers);
+    wake_all(&t->writers);
+}
+
+bool tty_writable_locked(const struct tty *t)
+{
+    return !t->stopped && (!t->line->has_room || t->line->has_room(t));
+}
+
+bool tty_readable_locked(const struct tty *t)
+{
+    if (t->set.c_lflag & ICANON)
+        return t->lines != 0;
+    return t->ready - t->head >= MAX(t->set.c_cc[VMIN], 1);
+}
+
+/* Take the word at the head, of which there is one; *end: it ends a line. */
+static uint16_t take_word(struct tty *t, bool *end)
+{
+    uint16_t c = *slot(t, t->head++);
+
+    *end = t->merged ? --t->merged == 0 : (c & TTY_END) != 0;
+    if (*end && t->lines)
+        t->lines--;
+    return c;
+}
+
+size_t tty_take_locked(struct tty *t, uint8_t *buf, size_t n, bool *stop)
+{
+    bool canonical = (t->set.c_lflag & ICANON) != 0, end = false;
+    size_t k = 0;
+
+    while (k < n && t->head != t->ready && !(end && canonical)) {
+        uint16_t c = take_word(t, &end);
+
+        if (!(c & TTY_EOF))
+            buf[k++] = (uint8_t)c;
+    }
+    /* ^D behind the last character that is wanted ends this read, and not the next one. */
+    if (canonical && !end && k && t->head != t->ready && (*slot(t, t->head) & TTY_EOF))
+        (void)take_word(t, &end);
+    *stop = end && canonical;
+    return k;
+}
+
+void tty_discard_locked(struct tty *t)
+{
+    t->head = t->ready = t->end;
+    t->lines = t->merged = 0;
+}
+
+void tty_set_locked(struct tty *t, const struct termios *set, bool flush)
+{
+    bool was = (t->set.c_lflag & ICANON) != 0, is = (set->c_lflag & ICANON) != 0;
+
+    t->set = *set;
+    if (!(set->c_iflag & IXON))
+        t->stopped = false;
+    if (flush) {
+        tty_discard_locked(t);
+    } else if (was && !is) {
+        t->ready = t->end;
+        t->lines = t->merged = 0;
+    } else if (!was && is) {
+        t->merged = t->ready - t->head;
+        t->lines = t->merged != 0;
+    }
 }

@@ -1,64 +1,92 @@
 /*
- * Open files of the terminal: reading, writing, settings. The line discipline is tty.c.
+ * Open files of terminals: reading, writing, settings. The line discipline is tty.c.
  *
- * To which session and to which of its groups the terminal belongs is kernel/proc/terminal.c's
- * subject. A reader asks it first, without tty.lock, and takes input only if the foreground group
- * has not changed since (tty.changes); so no input goes to a process that has lost the terminal
- * while it waited.
+ * To which session and to which of its groups a terminal belongs is kernel/proc/terminal.c's
+ * subject. A reader asks it first, without the terminal's lock, and takes input only if the
+ * foreground group has not changed since (tty.changes); so no input goes to a process that has lost
+ * the terminal while it waited.
  *
- * Lock: tty.lock (RANK_TTY, IPL_DEVICE), never held while user memory is touched.
+ * f->priv is the terminal, to which the file holds a reference; f->pos, which nobody can set, is
+ * the count of its hang-ups when the file was opened.
+ *
+ * Lock: that of the terminal (RANK_TTY, IPL_DEVICE), never held while user memory is touched.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
-#include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
+#include "kernel/io/pty.h"
 #include "kernel/io/tty_private.h"
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
-#define TTY_CHUNK 64u /* characters copied at a time, on the kernel stack */
-#define SIGWINCH  28
+#define SIGWINCH 28
 
-const struct tty_jobs *tty_jobs;
+static struct tty *tty_of(const struct file *f) { return f->priv; }
 
-void tty_foreground_changed(void)
-{
-    ipl_t ipl = spin_lock(&tty.lock);
-
-    tty.changes++;
-    spin_unlock(&tty.lock, ipl);
-    wake_all(&tty.readers);
-}
-
-void tty_hang_up(void)
-{
-    __atomic_fetch_add(&tty.hangups, 1, __ATOMIC_RELAXED);
-    tty_foreground_changed(); /* under the lock, which orders the count and the look for pollers */
-    poll_notify(&tty.polled, POLLIN | POLLHUP);
-}
-
-/* Was the session that opened f ended? tty_open has noted the count of hang-ups in f->priv. */
+/* Was the session ended that opened f, or the other end closed? */
 static bool is_dead(const struct file *f)
 {
-    return (uintptr_t)f->priv != __atomic_load_n(&tty.hangups, __ATOMIC_RELAXED);
+    return (uint32_t)f->pos != __atomic_load_n(&tty_of(f)->hangups, __ATOMIC_RELAXED);
+}
+
+int tty_attach(struct file *f, struct tty *t)
+{
+    int err;
+
+    f->pos = __atomic_load_n(&t->hangups, __ATOMIC_RELAXED);
+    err = t->line->opened ? t->line->opened(t) : 0;
+    if (err)
+        return err;
+    tty_ref(t);
+    f->priv = t;
+    return 0;
+}
+
+/* /dev/tty is the caller's controlling terminal. */
+static int open_own(struct file *f)
+{
+    struct tty *t = tty_jobs->own();
+    int err;
+
+    if (!t)
+        return -ENXIO;
+    err = tty_is_gone(t) ? -ENXIO : tty_attach(f, t);
+    tty_unref(t);
+    return err;
 }
 
 static int tty_open(struct file *f)
 {
-    f->priv = (void *)(uintptr_t)__atomic_load_n(&tty.hangups, __ATOMIC_RELAXED);
-    return f->inode->rdev == RDEV_TTY && !tty_jobs->has() ? -ENXIO : 0;
+    struct tty *t = f->inode->rdev == RDEV_CONSOLE ? &tty_console : pty_of(f->inode);
+    int err;
+
+    if (f->inode->rdev == RDEV_TTY)
+        return open_own(f);
+    err = t ? tty_attach(f, t) : -ENXIO;
+    if (!err && t != &tty_console && !(f->flags & O_NOCTTY) && (f->flags & O_ACCMODE) != O_WRONLY)
+        tty_jobs->opened(t);
+    return err;
 }
 
-static uint32_t changes_now(void)
+static void tty_close(struct file *f)
 {
-    ipl_t ipl = spin_lock(&tty.lock);
-    uint32_t changes = tty.changes;
+    struct tty *t = tty_of(f);
 
-    spin_unlock(&tty.lock, ipl);
+    if (t->line->closed)
+        t->line->closed(t);
+    tty_unref(t);
+}
+
+static uint32_t changes_now(struct tty *t)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+    uint32_t changes = t->changes;
+
+    spin_unlock(&t->lock, ipl);
     return changes;
 }
 
@@ -66,6 +94,7 @@ static uint32_t changes_now(void)
  * VTIME has passed. */
 static long wait_readable(struct file *f, uint32_t changes)
 {
+    struct tty *t = tty_of(f);
     struct waiter w;
     long err = 0;
 
@@ -74,12 +103,12 @@ static long wait_readable(struct file *f, uint32_t changes)
         bool ready;
         ipl_t ipl;
 
-        wait_enqueue(&tty.readers, &w);
-        ipl = spin_lock(&tty.lock);
-        ready = tty_readable_locked() || tty.changes != changes;
-        if (!(tty.set.c_lflag & ICANON) && tty.set.c_cc[VMIN] == 0)
-            deadline = clock_ns() + tty.set.c_cc[VTIME] * UINT64_C(100000000);
-        spin_unlock(&tty.lock, ipl);
+        wait_enqueue(&t->readers, &w);
+        ipl = spin_lock(&t->lock);
+        ready = tty_readable_locked(t) || t->changes != changes;
+        if (!(t->set.c_lflag & ICANON) && t->set.c_cc[VMIN] == 0)
+            deadline = clock_ns() + t->set.c_cc[VTIME] * UINT64_C(100000000);
+        spin_unlock(&t->lock, ipl);
         if (ready)
             break;
         if (f->flags & O_NONBLOCK) {
@@ -96,7 +125,7 @@ static long wait_readable(struct file *f, uint32_t changes)
 
 /* Copy out what one read gets, up to n bytes. `changes`: the count when the caller was allowed to
  * read. Returns the number of bytes or -EFAULT; -EAGAIN: the caller is to ask again. */
-static long take(vaddr_t ubuf, size_t n, uint32_t changes)
+static long take(struct tty *t, vaddr_t ubuf, size_t n, uint32_t changes)
 {
     uint8_t buf[TTY_CHUNK];
     bool stop = false;
@@ -104,106 +133,165 @@ static long take(vaddr_t ubuf, size_t n, uint32_t changes)
 
     while (done < n && !stop) {
         size_t part = 0;
-        ipl_t ipl = spin_lock(&tty.lock);
+        ipl_t ipl = spin_lock(&t->lock);
 
-        if (tty.changes == changes)
-            part = tty_take_locked(buf, MIN(n - done, sizeof(buf)), &stop);
-        spin_unlock(&tty.lock, ipl);
+        if (t->changes == changes)
+            part = tty_take_locked(t, buf, MIN(n - done, sizeof(buf)), &stop);
+        spin_unlock(&t->lock, ipl);
         if (!part)
             break;
         if (copyout(ubuf + done, buf, part))
             return done ? (long)done : -EFAULT;
         done += part;
+        if (sched_loop_point()) /* others may type as fast as this reads */
+            break;
     }
     return done || stop ? (long)done : -EAGAIN;
 }
 
 static long tty_read(struct file *f, vaddr_t ubuf, size_t n)
 {
+    struct tty *t = tty_of(f);
     long r = -EAGAIN;
 
     if (!n)
         return 0;
     while (r == -EAGAIN) {
-        uint32_t changes = changes_now();
+        uint32_t changes = changes_now(t);
 
         if (is_dead(f))
             return 0;
-        r = tty_jobs->check(TTY_READ);
+        r = sched_loop_point() ? -EINTR : tty_jobs->check(t, TTY_READ);
         if (!r)
             r = wait_readable(f, changes);
         if (r)
             return r == -ETIMEDOUT ? 0 : r;
-        r = take(ubuf, n, changes);
+        r = take(t, ubuf, n, changes);
     }
-    wake_all(&tty.room);
+    tty_made_room(t);
     return r;
+}
+
+/* Wait until output can be written, or the file is dead. 0 or a negative errno. */
+static long wait_writable(struct file *f)
+{
+    struct tty *t = tty_of(f);
+    struct waiter w;
+    long err = 0;
+
+    for (;;) {
+        bool ready;
+        ipl_t ipl;
+
+        wait_enqueue(&t->writers, &w);
+        ipl = spin_lock(&t->lock);
+        ready = tty_writable_locked(t) || is_dead(f);
+        spin_unlock(&t->lock, ipl);
+        if (ready)
+            break;
+        err = f->flags & O_NONBLOCK ? -EAGAIN : wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
+        if (err)
+            break;
+    }
+    wait_finish(&w);
+    return err == -EINTR ? -ERESTARTSYS : err;
+}
+
+/* Write n characters, at most TTY_CHUNK. *done: how many were written, also on an error. */
+static long write_chunk(struct file *f, const char *text, size_t n, bool newlines, size_t *done)
+{
+    struct tty *t = tty_of(f);
+    long err = 0;
+
+    for (*done = 0; *done < n && !err;) {
+        size_t k = is_dead(f) ? 0 : t->line->output(t, text + *done, n - *done, newlines);
+
+        *done += k;
+        if (!k)
+            err = is_dead(f) ? -EIO : wait_writable(f);
+    }
+    return err;
 }
 
 static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
 {
-    char in[TTY_CHUNK], out[2 * TTY_CHUNK];
-    ipl_t ipl = spin_lock(&tty.lock);
-    bool newlines = (tty.set.c_oflag & (OPOST | ONLCR)) == (OPOST | ONLCR);
-    bool checked = (tty.set.c_lflag & TOSTOP) != 0;
-    size_t done = 0;
-    int err = 0;
+    struct tty *t = tty_of(f);
+    char text[TTY_CHUNK];
+    ipl_t ipl = spin_lock(&t->lock);
+    bool newlines = (t->set.c_oflag & (OPOST | ONLCR)) == (OPOST | ONLCR);
+    bool checked = (t->set.c_lflag & TOSTOP) != 0;
+    size_t done = 0, k = 0;
+    long err = 0;
 
-    spin_unlock(&tty.lock, ipl);
+    spin_unlock(&t->lock, ipl);
     if (checked)
-        err = tty_jobs->check(TTY_WRITE);
+        err = tty_jobs->check(t, TTY_WRITE);
     if (is_dead(f))
         err = -EIO;
-    if (err)
-        return err;
-    while (done < n) {
-        size_t part = MIN(n - done, sizeof(in)), k = 0;
+    for (; !err && done < n; done += k) {
+        size_t part = MIN(n - done, sizeof(text));
 
-        if (copyin(in, ubuf + done, part))
-            return done ? (long)done : -EFAULT;
-        if (sched_loop_point())
-            return done ? (long)done : -EINTR;
-        for (size_t j = 0; j < part; j++) {
-            if (in[j] == '\n' && newlines)
-                out[k++] = '\r';
-            out[k++] = in[j];
-        }
-        printk_bytes(out, k);
-        done += part;
+        k = 0;
+        if (copyin(text, ubuf + done, part))
+            err = -EFAULT;
+        else if (sched_loop_point())
+            err = -EINTR;
+        else
+            err = write_chunk(f, text, part, newlines, &k);
     }
-    return (long)done;
+    return done ? (long)done : err;
 }
 
 static unsigned tty_poll(struct file *f, struct poll_entry *e)
 {
+    struct tty *t = tty_of(f);
     unsigned r;
     ipl_t ipl;
 
-    poll_register(&tty.polled, e);
-    ipl = spin_lock(&tty.lock);
-    r = POLLOUT | POLLWRNORM | (tty_readable_locked() ? POLLIN | POLLRDNORM : 0);
-
-    spin_unlock(&tty.lock, ipl);
-    return is_dead(f) ? POLLIN | POLLRDNORM | POLLHUP : r;
+    poll_register(&t->polled, e);
+    ipl = spin_lock(&t->lock);
+    r = (tty_writable_locked(t) ? POLLOUT | POLLWRNORM : 0) |
+        (tty_readable_locked(t) ? POLLIN | POLLRDNORM : 0);
+    if (is_dead(f))
+        r = POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLERR | POLLHUP;
+    spin_unlock(&t->lock, ipl);
+    return r;
 }
 
-static long change_settings(vaddr_t arg, bool flush)
+static void report(struct tty *t, uint8_t events)
 {
-    struct termios t;
+    if (t->line->event)
+        t->line->event(t, events);
+}
+
+/* Does ^S stop output, as a program that shows it could do by itself? */
+static bool stops_by_keys(const struct termios *set)
+{
+    return (set->c_iflag & IXON) && set->c_cc[VSTOP] == 19 && set->c_cc[VSTART] == 17;
+}
+
+static long change_settings(struct tty *t, vaddr_t arg, bool flush)
+{
+    struct termios set;
+    bool was;
     ipl_t ipl;
 
-    if (copyin(&t, arg, sizeof(t)))
+    if (copyin(&set, arg, sizeof(set)))
         return -EFAULT;
-    ipl = spin_lock(&tty.lock);
-    tty_set_locked(&t, flush);
-    spin_unlock(&tty.lock, ipl);
-    wake_all(&tty.readers);
-    wake_all(&tty.room);
-    poll_notify(&tty.polled, POLLIN | POLLRDNORM);
+    ipl = spin_lock(&t->lock);
+    was = stops_by_keys(&t->set);
+    tty_set_locked(t, &set, flush);
+    spin_unlock(&t->lock, ipl);
+    if (was != stops_by_keys(&set))
+        report(t, was ? TIOCPKT_NOSTOP : TIOCPKT_DOSTOP);
+    wake_all(&t->readers);
+    tty_made_room(t);
+    tty_output_resumes(t);
+    poll_notify(&t->polled, POLLIN | POLLRDNORM);
     return 0;
 }
 
-static long change_size(vaddr_t arg)
+static long change_size(struct tty *t, vaddr_t arg)
 {
     struct winsize size;
     bool changed;
@@ -211,22 +299,71 @@ static long change_size(vaddr_t arg)
 
     if (copyin(&size, arg, sizeof(size)))
         return -EFAULT;
-    ipl = spin_lock(&tty.lock);
-    changed = memcmp(&size, &tty.size, sizeof(size)) != 0;
-    tty.size = size;
-    spin_unlock(&tty.lock, ipl);
+    ipl = spin_lock(&t->lock);
+    changed = memcmp(&size, &t->size, sizeof(size)) != 0;
+    t->size = size;
+    spin_unlock(&t->lock, ipl);
     if (changed)
-        tty_jobs->signal(SIGWINCH);
+        tty_jobs->signal(t, SIGWINCH);
     return 0;
 }
 
-static void discard_input(void)
+/* TCFLSH; what was written has left already. */
+static long flush(struct tty *t, vaddr_t which)
 {
-    ipl_t ipl = spin_lock(&tty.lock);
+    ipl_t ipl;
 
-    tty.head = tty.ready = tty.end;
-    tty.lines = 0;
-    spin_unlock(&tty.lock, ipl);
+    if (which > TCIOFLUSH)
+        return -EINVAL;
+    if (which == TCOFLUSH)
+        return 0;
+    ipl = spin_lock(&t->lock);
+    tty_discard_locked(t);
+    spin_unlock(&t->lock, ipl);
+    tty_made_room(t);
+    report(t, TIOCPKT_FLUSHREAD);
+    return 0;
+}
+
+/* TCXONC; there is nobody whom TCIOFF could tell to send no more. */
+static long flow(struct tty *t, vaddr_t what)
+{
+    if (what > TCION)
+        return -EINVAL;
+    if (what == TCOOFF || what == TCOON)
+        tty_stop(t, what == TCOOFF);
+    return 0;
+}
+
+long tty_settings(struct tty *t, unsigned long req, vaddr_t arg)
+{
+    struct winsize size;
+    struct termios set;
+    ipl_t ipl;
+
+    switch (req) {
+    case TCGETS:
+        ipl = spin_lock(&t->lock);
+        set = t->set;
+        spin_unlock(&t->lock, ipl);
+        return copyout(arg, &set, sizeof(set));
+    case TCSETS:
+    case TCSETSW:
+    case TCSETSF:
+        return change_settings(t, arg, req == TCSETSF);
+    case TIOCGWINSZ:
+        ipl = spin_lock(&t->lock);
+        size = t->size;
+        spin_unlock(&t->lock, ipl);
+        return copyout(arg, &size, sizeof(size));
+    case TIOCSWINSZ:
+        return change_size(t, arg);
+    case TCSBRK: /* output does not wait anywhere where it could be waited for */
+    case TCSBRKP:
+        return 0;
+    default:
+        return -ENOTTY;
+    }
 }
 
 /* What the request does with the terminal, besides what every process may do that has it open. */
@@ -242,6 +379,7 @@ static bool is_checked(unsigned long req, enum tty_use *use)
     case TCSETSF:
     case TCFLSH:
     case TCSBRK:
+    case TCSBRKP:
     case TCXONC:
     case TIOCSWINSZ:
         return true;
@@ -252,45 +390,29 @@ static bool is_checked(unsigned long req, enum tty_use *use)
 
 static long tty_ioctl(struct file *f, unsigned long req, vaddr_t arg)
 {
-    struct winsize size;
+    struct tty *t = tty_of(f);
     enum tty_use use;
-    struct termios t;
     uint32_t word;
     ipl_t ipl;
-    int err = is_dead(f) ? -EIO : is_checked(req, &use) ? tty_jobs->check(use) : 0;
+    long r = is_dead(f) ? -EIO : is_checked(req, &use) ? tty_jobs->check(t, use) : 0;
 
-    if (err)
-        return err;
+    if (r)
+        return r;
     switch (req) {
-    case TCGETS:
-        ipl = spin_lock(&tty.lock);
-        t = tty.set;
-        spin_unlock(&tty.lock, ipl);
-        return copyout(arg, &t, sizeof(t));
-    case TCSETS:
-    case TCSETSW:
-    case TCSETSF:
-        return change_settings(arg, req == TCSETSF);
     case TCFLSH:
-        discard_input();
-        return 0;
-    case TCSBRK:
+        return flush(t, arg);
     case TCXONC:
-        return 0;
+        return flow(t, arg);
     case FIONREAD:
-        ipl = spin_lock(&tty.lock);
-        word = tty.ready - tty.head;
-        spin_unlock(&tty.lock, ipl);
+        ipl = spin_lock(&t->lock);
+        word = t->ready - t->head;
+        spin_unlock(&t->lock, ipl);
         return copyout_u32(arg, word);
-    case TIOCGWINSZ:
-        ipl = spin_lock(&tty.lock);
-        size = tty.size;
-        spin_unlock(&tty.lock, ipl);
-        return copyout(arg, &size, sizeof(size));
-    case TIOCSWINSZ:
-        return change_size(arg);
+    case TIOCOUTQ:
+        return copyout_u32(arg, 0);
     default:
-        return tty_jobs->request(f, req, arg);
+        r = tty_settings(t, req, arg);
+        return r == -ENOTTY ? tty_jobs->request(t, f, false, req, arg) : r;
     }
 }
 
@@ -310,4 +432,5 @@ const struct file_ops tty_ops = {.name = "tty",
                                  .write = tty_write,
                                  .stat = tty_stat,
                                  .ioctl = tty_ioctl,
-                                 .poll = tty_poll};
+                                 .poll = tty_poll,
+                                 .close = tty_close};

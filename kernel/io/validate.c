@@ -14,7 +14,15 @@ void file_validate(struct validate *v, struct file *f)
     pipe_validate(v, f);
 }
 
-void io_validate(struct validate *v) { memfs_validate(v, inode_root->fs); }
+void io_validate(struct validate *v)
+{
+    const struct fs *fs = inode_root->fs;
+
+    memfs_validate(v, inode_root->fs);
+    while ((fs = fs->next) != NULL)
+        if (fs->validate)
+            fs->validate(v, fs);
+}
 
 /* The census is taken without processes, so there are no open files to account for. */
 static void explain(struct census *c) { (void)c; }

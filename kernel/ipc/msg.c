@@ -349,6 +349,42 @@ int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type
     return err;
 }
 
+/* A copy of the message with this number, the oldest being 0. It is charged to the caller, as are
+ * messages that it receives. 0, -ENOMSG, -E2BIG, -ENOMEM. Mutex held. */
+static int copy_of(const struct queue *q, int64_t number, size_t max, bool cut,
+                   struct ipc_msg **out)
+{
+    struct ipc_msg *m = NULL;
+
+    if (number < 0 || (uint64_t)number >= q->count)
+        return -ENOMSG;
+    list_for_each_entry(m, &q->messages, link)
+        if (number-- == 0)
+            break;
+    if (m->nbytes > max)
+        return cut ? -EINVAL : -E2BIG; /* Linux cuts no copies */
+    *out = msg_alloc(m->nbytes);
+    if (!*out)
+        return -ENOMEM;
+    (*out)->type = m->type;
+    memcpy((*out)->text, m->text, m->nbytes);
+    return 0;
+}
+
+int msg_copy(const struct ipc_caller *c, int id, size_t max, int64_t number, uint32_t flags,
+             struct ipc_msg **out)
+{
+    struct queue *q;
+    int err = open_queue(c, id, IPC_READ, &q);
+
+    if (err)
+        return err;
+    err = ipc_is_removed(&q->ipc) ? -EIDRM
+                                  : copy_of(q, number, max, (flags & MSG_NOERROR) != 0, out);
+    close_queue(q);
+    return err;
+}
+
 int msg_receive(const struct ipc_caller *c, int id, size_t max, int64_t type, uint32_t flags,
                 struct ipc_msg **out)
 {

@@ -42,6 +42,11 @@ int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type
  * -ERESTARTNOHAND, -EIDRM. May wait. */
 int msg_receive(const struct ipc_caller *c, int id, size_t max, int64_t type, uint32_t flags,
                 struct ipc_msg **out);
+/* msgrcv with MSG_COPY: a copy, for the caller, of the message with this number, counted from the
+ * oldest. It stays, and nothing is noted of the call. -ENOMSG: there are fewer; -ENOMEM; -EINVAL,
+ * -EACCES, -E2BIG, -EIDRM. */
+int msg_copy(const struct ipc_caller *c, int id, size_t max, int64_t number, uint32_t flags,
+             struct ipc_msg **out);
 
 /* IPC_STAT; or by the number of a slot, which needs no permission with `any`. -EINVAL, -EACCES. */
 int msg_stat(const struct ipc_caller *c, int id, struct msg_status *s);

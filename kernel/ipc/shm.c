@@ -321,6 +321,16 @@ static void huge_split(struct map_entry *e, struct map_entry *second, vaddr_t va
     section_map_ops.split(e, second, va);
 }
 
+static int huge_discard(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    return section_map_ops.discard(as, e, start, end);
+}
+
+static uint64_t huge_sharers(const struct map_entry *e, pte_t pte)
+{
+    return section_map_ops.sharers(e, pte);
+}
+
 static void *huge_word_base(const struct map_entry *e) { return section_map_ops.word_base(e); }
 
 static const struct map_ops shm_huge_ops = {
@@ -335,6 +345,8 @@ static const struct map_ops shm_huge_ops = {
     .split = huge_split,
     .word_base = huge_word_base,
     .word_keeper = &section_word_keeper,
+    .discard = huge_discard,
+    .sharers = huge_sharers,
 };
 
 /* ---- shmat, shmdt ---- */
@@ -431,11 +443,13 @@ int shm_detach(struct aspace *as, vaddr_t va)
     const void *memory;
     struct map_entry *e;
     vaddr_t end;
-    int err = 0;
+    int err;
 
     if ((va & PAGE_MASK) || va >= LAYOUT_USER_TOP)
         return -EINVAL;
-    mutex_lock(&as->lock);
+    err = mutex_lock_killable(&as->lock);
+    if (err)
+        return err;
     e = part_of(as, va, NULL, va, LAYOUT_USER_TOP);
     if (!e)
         err = -EINVAL;

@@ -1,7 +1,9 @@
 /*
  * Logical names: the system services, each of which is one critical section of the LNM mutex
- * (shared for $TRNLNM, exclusive for the others). Blocks are allocated before the mutex is taken,
- * so that an operation fails with nothing changed.
+ * (shared for $TRNLNM, exclusive for the others), but for deletions of many names: the mutex is
+ * dropped after each portion, and tables and names are looked up anew in the next. Who is to end
+ * does not wait for the mutex, but returns SS$_ABORT. Blocks are allocated before the mutex is
+ * taken, so that an operation fails with nothing changed.
  */
 #include "kernel/lnm/lnm_private.h"
 
@@ -55,7 +57,8 @@ cond_t lnm_translate(const struct lnm_who *who, struct lnm_string table_name,
 
     if (status != SS$_NORMAL)
         return status;
-    mutex_lock_shared(&lnm_mutex);
+    if (mutex_lock_shared_killable(&lnm_mutex) != 0)
+        return SS$_ABORT;
     status = lnm_for_tables(who, table_name, &any, look_in, &s);
     if (s.found) {
         struct lnm_view v = lnm_view_of(s.found);
@@ -143,7 +146,8 @@ cond_t lnm_define(const struct lnm_who *who, struct lnm_string table_name, struc
     *kept = false;
     if (status != SS$_NORMAL)
         return status;
-    mutex_lock(&lnm_mutex);
+    if (!lnm_change_begin(who->space))
+        return SS$_ABORT;
     status = lnm_first_table(who, table_name, &t);
     if (status == SS$_NORMAL) {
         if (table) {
@@ -152,7 +156,7 @@ cond_t lnm_define(const struct lnm_who *who, struct lnm_string table_name, struc
         }
         status = define_locked(who, t, block, create_if, kept);
     }
-    mutex_unlock(&lnm_mutex);
+    lnm_change_end(who->space);
     return status;
 }
 
@@ -166,20 +170,25 @@ static bool may_go(const struct lnm_who *who, const struct lnm_name *n)
     return true;
 }
 
-static void delete_name(struct lnm_name *n)
+/* False: it names a table, of which a portion was deleted. */
+static bool delete_name(struct lnm_name *n, struct lnm_deletion *d)
 {
     struct lnm_table *parent = n->header ? n->header->parent : NULL;
 
+    if (n->header && !lnm_table_clear(n->header, d))
+        return false;
     if (n->header)
         lnm_table_delete(n->header);
     else
         lnm_remove(n);
     lnm_group_reap(parent);
+    return true;
 }
 
-/* Delete a name in all modes from `mode` outward, or nothing if one of them may not be deleted. */
+/* Delete a name in all modes from `mode` outward, or nothing if one of them may not be deleted.
+   LNM_MORE: not all of it, the mutex was held long enough. */
 static cond_t delete_named(const struct lnm_who *who, struct lnm_table *t, struct lnm_string name,
-                           uint8_t mode)
+                           uint8_t mode, struct lnm_deletion *d)
 {
     unsigned found = 0;
 
@@ -195,8 +204,8 @@ static cond_t delete_named(const struct lnm_who *who, struct lnm_table *t, struc
     for (unsigned m = mode; m <= PSL$C_USER; m++) {
         struct lnm_name *n = lnm_lookup(t, name, (uint8_t)m, (uint8_t)m, false);
 
-        if (n)
-            delete_name(n);
+        if (n && !delete_name(n, d))
+            return LNM_MORE;
     }
     return SS$_NORMAL;
 }
@@ -218,44 +227,62 @@ static bool goes_along(const struct lnm_name *other, const struct lnm_name *n)
 
 /* Delete all names from `mode` outward that may be deleted. Deleting a table may delete other names
    of the list too: the search continues after the last name that stays, or from the start if that
-   one has been deleted as well. */
-static cond_t delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t mode)
+   one has been deleted as well. LNM_MORE as above. */
+static cond_t delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t mode,
+                         struct lnm_deletion *d)
 {
-    struct lnm_name *stays = NULL;
-
-    for (;;) {
-        struct list *l = stays ? list_next(&t->names, &stays->in_table) : list_first(&t->names);
+    while (d->steps++ < LNM_AT_ONCE) {
+        struct list *l = d->stays ? list_next(&t->names, &d->stays->in_table)
+                                  : list_first(&t->names);
         struct lnm_name *n;
 
         if (!l)
             return SS$_NORMAL;
         n = list_entry(l, struct lnm_name, in_table);
         if (n->mode < mode || n == t->name || !may_go(who, n)) {
-            stays = n;
+            d->stays = n;
             continue;
         }
-        if (stays && goes_along(stays, n))
-            stays = NULL;
-        delete_name(n);
+        if (d->stays && goes_along(d->stays, n))
+            d->stays = NULL;
+        if (!delete_name(n, d))
+            return LNM_MORE;
     }
+    return LNM_MORE;
+}
+
+/* One hold of the mutexes. Results as of lnm_delete, or LNM_MORE. */
+static cond_t delete_some(const struct lnm_who *who, struct lnm_string table_name,
+                          struct lnm_string name, uint8_t mode, struct lnm_deletion *d)
+{
+    struct lnm_table *t;
+    cond_t status = lnm_first_table(who, table_name, &t);
+
+    if (status == SS$_NORMAL && !lnm_allowed(who, t, LNM_WRITE))
+        status = SS$_NOPRIV;
+    if (status != SS$_NORMAL)
+        return status;
+    lnm_deletion_begin(d, lnm_hash_of(t));
+    status = name.length ? delete_named(who, t, name, mode, d) : delete_all(who, t, mode, d);
+    if (status == SS$_NORMAL)
+        lnm_group_reap(t);
+    lnm_deletion_end(d);
+    return status;
 }
 
 cond_t lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
                   uint8_t mode)
 {
-    struct lnm_table *t;
+    struct lnm_deletion d = {0};
     cond_t status = lnm_space_ready(who);
 
     if (status != SS$_NORMAL)
         return status;
-    mutex_lock(&lnm_mutex);
-    status = lnm_first_table(who, table_name, &t);
-    if (status == SS$_NORMAL && !lnm_allowed(who, t, LNM_WRITE))
-        status = SS$_NOPRIV;
-    if (status == SS$_NORMAL)
-        status = name.length ? delete_named(who, t, name, mode) : delete_all(who, t, mode);
-    if (status == SS$_NORMAL)
-        lnm_group_reap(t);
-    mutex_unlock(&lnm_mutex);
-    return status;
+    do {
+        if (!lnm_change_begin(who->space))
+            return SS$_ABORT;
+        status = delete_some(who, table_name, name, mode, &d);
+        lnm_change_end(who->space);
+    } while (status == LNM_MORE && lnm_deletion_goes_on(&d));
+    return status == LNM_MORE ? SS$_ABORT : status;
 }

@@ -51,7 +51,7 @@ char *lnm_name_add(struct lnm_name *n, uint8_t index, uint32_t attributes, uint3
 /* ---- operations ---- */
 
 /* A name as a callback sees it: read-only, valid during the call, with the mutex held shared. The
- * callback may copy to user memory. */
+ * callback must not wait for anything that a user can delay, as are page faults on user memory. */
 struct lnm_view {
     struct lnm_string name, table;
     uint32_t attributes;
@@ -86,8 +86,9 @@ cond_t lnm_define(const struct lnm_who *who, struct lnm_string table_name, struc
                   bool create_if, char *table, uint32_t *table_length, bool *kept);
 
 /* $DELLNM: delete the name (length 0: all names) of `mode` and outer modes. If a name is a table's,
-   the table and all tables below it are deleted with it. SS$_NORMAL, SS$_NOLOGNAM, SS$_NOLOGTAB,
-   SS$_NOPRIV, SS$_TOOMANYLNAM, SS$_INSFMEM. */
+   the table and all tables below it are deleted with it; others see the names in it go one after
+   the other. SS$_NORMAL, SS$_NOLOGNAM, SS$_NOLOGTAB, SS$_NOPRIV, SS$_TOOMANYLNAM, SS$_INSFMEM;
+   SS$_ABORT: the thread is to end, and some may have been deleted. */
 cond_t lnm_delete(const struct lnm_who *who, struct lnm_string table_name, struct lnm_string name,
                   uint8_t mode);
 

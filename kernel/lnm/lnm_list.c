@@ -104,7 +104,8 @@ static cond_t walk(struct walk *w, struct lnm_string table_name,
 
     if (status != SS$_NORMAL)
         return status;
-    mutex_lock_shared(&lnm_mutex);
+    if (mutex_lock_shared_killable(&lnm_mutex) != 0)
+        return SS$_ABORT;
     if (table_name.length) {
         status = lnm_for_tables(w->who, table_name, &any, walk_table, w);
     } else {

@@ -147,7 +147,7 @@ struct lnm_name *lnm_hash_next(const struct lnm_hash *h, const struct lnm_name *
     return name_of(next);
 }
 
-static struct lnm_hash *hash_of(const struct lnm_table *t)
+struct lnm_hash *lnm_hash_of(const struct lnm_table *t)
 {
     return t->space ? &t->space->hash : &shared;
 }
@@ -173,7 +173,7 @@ struct key {
 
 static struct treap *bucket_of(const struct lnm_table *t, struct lnm_string name, struct key *k)
 {
-    struct lnm_hash *h = hash_of(t);
+    struct lnm_hash *h = lnm_hash_of(t);
 
     *k = (struct key){hash(t, name), t, name};
     return &h->buckets[k->hash & (h->nbuckets - 1)];
@@ -307,12 +307,13 @@ void lnm_insert(struct lnm_table *t, struct lnm_name *n)
 void lnm_remove(struct lnm_name *n)
 {
     struct lnm_table *t = n->table;
-    struct lnm_hash *h = hash_of(t);
+    struct lnm_hash *h = lnm_hash_of(t);
 
     if (has_prefix(n))
         __atomic_fetch_sub(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     treap_remove(&h->buckets[n->node.hash & (h->nbuckets - 1)], &n->node);
     list_remove(&n->in_table);
+    h->removed++;
     t->count--;
     t->quota_of->charged -= lnm_cost(n);
     lnm_name_free(n);

@@ -1,5 +1,7 @@
 /* Private to kernel/lnm: structures, all in paged pool except lnm_job and lnm_space, which are in
-   nonpaged pool; all protected by the LNM mutex except where a field says otherwise. */
+   nonpaged pool; all protected by the LNM mutex except where a field says otherwise. Private names
+   and tables are changed with the `changes` mutex of their space held, too: so fork copies them
+   with that alone, and nobody waits for it but the same process. */
 #ifndef KERNEL_LNM_LNM_PRIVATE_H
 #define KERNEL_LNM_LNM_PRIVATE_H
 
@@ -32,6 +34,7 @@
 struct lnm_hash {
     uint32_t nbuckets;     /* a power of two */
     uint16_t account;      /* charged for the buckets */
+    uint64_t removed;      /* names, so far: while it is the same, pointers to names are valid */
     struct treap *buckets; /* each a search tree of names, by their order (lnm_name.c) */
 };
 
@@ -79,7 +82,8 @@ struct lnm_job {
 };
 
 struct lnm_space {
-    struct lnm_job *job; /* changed by the process itself, under the mutex */
+    struct mutex changes; /* MUTEX_NAMES, taken before the LNM mutex */
+    struct lnm_job *job;  /* changed by the process itself, under both mutexes */
     /* 0: nothing below is set up; else 1 + the UIC group that LNM$GROUP stands for. Atomic: changed
        under the mutex; read without it by threads that need do nothing if it is right. */
     uint64_t ready_for;
@@ -104,6 +108,8 @@ static inline struct lnm_string lnm_name_string(const struct lnm_name *n)
 bool lnm_hash_init(struct lnm_hash *h, uint64_t buckets);
 void lnm_hash_free(struct lnm_hash *h);
 struct lnm_hash *lnm_shared_hash(void);
+/* The one with the names of t. */
+struct lnm_hash *lnm_hash_of(const struct lnm_table *t);
 /* The name after n in the hash table, in no particular order; NULL: the first one, or no more. */
 struct lnm_name *lnm_hash_next(const struct lnm_hash *h, const struct lnm_name *n);
 struct lnm_name *lnm_name_copy(const struct lnm_name *n);
@@ -118,6 +124,28 @@ uint64_t lnm_cost(const struct lnm_name *n);
 uint64_t lnm_table_cost(uint32_t name_length);
 void lnm_insert(struct lnm_table *t, struct lnm_name *n); /* mutex held; charges the quota */
 void lnm_remove(struct lnm_name *n);                      /* mutex held; from its table; frees it */
+
+/* ---- lnm_space.c ---- */
+
+/* Take both mutexes for a change of names, private or shareable. False: the thread is to end, and
+   none is taken. The caller has been through lnm_space_ready(). Inline, so that traces of mutexes
+   name the caller. */
+static __attribute__((always_inline, warn_unused_result)) inline bool
+lnm_change_begin(struct lnm_space *s)
+{
+    if (mutex_lock_killable(&s->changes) != 0)
+        return false;
+    if (mutex_lock_killable(&lnm_mutex) == 0)
+        return true;
+    mutex_unlock(&s->changes);
+    return false;
+}
+
+static inline void lnm_change_end(struct lnm_space *s)
+{
+    mutex_unlock(&lnm_mutex);
+    mutex_unlock(&s->changes);
+}
 
 /* ---- lnm.c ---- */
 
@@ -134,8 +162,44 @@ bool lnm_quota_allows(const struct lnm_table *t, uint64_t more, uint64_t less);
    held exclusively. SS$_NORMAL and *out, or SS$_INSFMEM. */
 cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
                      uint8_t mode, uint32_t attributes, struct lnm_table **out);
-/* Delete a table with its name and all names and tables in and below it. Mutex held exclusively. */
+/* The parts of lnm_table_new: the table with its name, NULL: no memory; needs no mutex. Free one
+   that was not entered. Enter it below parent, under its name. */
+struct lnm_table *lnm_table_alloc(struct lnm_string name, uint8_t mode, uint32_t attributes);
+void lnm_table_free(struct lnm_table *t);
+void lnm_table_enter(struct lnm_table *t, struct lnm_table *parent, struct lnm_space *space);
+/* Delete a table with its name and all names and tables in and below it. Mutex held exclusively,
+   for a time that grows with them: where others wait for it, lnm_table_clear() comes first. */
 void lnm_table_delete(struct lnm_table *t);
+
+/* How far a deletion has come that drops the mutex after each portion; all 0 at first. */
+struct lnm_deletion {
+    const struct lnm_hash *hash; /* of the names, */
+    uint64_t removed;        /* and its count when the mutex was dropped: if that has changed, the
+                                    rest of this is not valid */
+    struct lnm_table *clear; /* the table that is being cleared, or NULL, */
+    struct lnm_table *at;    /* and the one in or below it where that goes on */
+    struct lnm_name *stays;  /* of a table of which all names are deleted: the last that stays */
+    unsigned steps;          /* since the mutex was taken */
+    unsigned portions;
+    bool wanted; /* others waited for the mutex when it was dropped */
+};
+#define LNM_AT_ONCE 32u /* steps in one hold of the mutex, 500 instructions each */
+/* Delete names and tables in and below t until LNM_AT_ONCE steps are made. True: there are none
+   left. */
+bool lnm_table_clear(struct lnm_table *t, struct lnm_deletion *d);
+/* As the result of a portion: there is more to delete. */
+#define LNM_MORE ((cond_t){0})
+/* Begin a portion of a deletion among the names of h, or end it. Mutex held. */
+void lnm_deletion_begin(struct lnm_deletion *d, const struct lnm_hash *h);
+/* After a portion, with no mutex held: let those run who waited for the mutex, and once in a while
+   any others: who holds a mutex has precedence over all threads of its user. False: the thread is
+   to end. */
+bool lnm_deletion_goes_on(struct lnm_deletion *d);
+static inline void lnm_deletion_end(struct lnm_deletion *d)
+{
+    d->removed = d->hash->removed;
+    d->wanted = mutex_wanted(&lnm_mutex);
+}
 /* Define a name with translations (NULL-terminated array) in t, kernel mode. Mutex held
    exclusively. SS$_NORMAL or SS$_INSFMEM. */
 cond_t lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to);

@@ -8,13 +8,17 @@
  * is created at the first use.
  *
  * The LNM mutex protects everything, except a job's member count, and ready_for where it is only
- * read. Creation fails when a pool is short; what was created for one request is then deleted
- * again.
+ * read. It is that of all users, so it is not held while the names of a process are copied by fork,
+ * or deleted at its end, which takes a time that grows with them. Copying needs only that the
+ * process's own threads change nothing (space.changes); the copies, and the names of a process that
+ * ends, nobody else can reach. Creation fails when a pool is short; what was created for one
+ * request is then deleted again.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
+#include "kernel/sched/thread.h"
 #include "mm/pool/pool.h"
 #include "sysman/params.h"
 
@@ -116,16 +120,31 @@ struct lnm_job *lnm_job_create(void)
     return j;
 }
 
+/* Its job has no members any more, but others may have found it by its name. */
+static void job_table_delete(struct lnm_table *t)
+{
+    struct lnm_deletion d = {0};
+    bool cleared;
+
+    do {
+        mutex_lock(&lnm_mutex);
+        lnm_deletion_begin(&d, lnm_hash_of(t));
+        cleared = lnm_table_clear(t, &d);
+        if (cleared)
+            lnm_table_delete(t);
+        lnm_deletion_end(&d);
+        mutex_unlock(&lnm_mutex);
+        (void)lnm_deletion_goes_on(&d); /* its job does not exist any more: it must */
+    } while (!cleared);
+}
+
 static void job_leave(struct lnm_job *j)
 {
     /* Acquire and release: what other members did to the table comes before its deletion. */
     if (__atomic_sub_fetch(&j->members, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    if (j->table) {
-        mutex_lock(&lnm_mutex);
-        lnm_table_delete(j->table);
-        mutex_unlock(&lnm_mutex);
-    }
+    if (j->table)
+        job_table_delete(j->table);
     npp_free(j, sizeof(*j));
 }
 
@@ -308,22 +327,32 @@ cond_t lnm_space_ready(const struct lnm_who *who)
         return SS$_INSFMEM;
     if (likely(__atomic_load_n(&s->ready_for, __ATOMIC_ACQUIRE) == wanted))
         return SS$_NORMAL;
-    mutex_lock(&lnm_mutex);
+    if (!lnm_change_begin(s))
+        return SS$_ABORT;
     if (s->ready_for == wanted) /* another thread has done it */
         status = SS$_NORMAL;
     else
         status = s->ready_for ? group_set(who) : make_ready_locked(who);
     if (status == SS$_NORMAL)
         __atomic_store_n(&s->ready_for, wanted, __ATOMIC_RELEASE);
-    mutex_unlock(&lnm_mutex);
+    lnm_change_end(s);
     return status;
 }
 
 /* ---- creation and end ---- */
 
-struct lnm_space *lnm_space_create(void)
+static struct lnm_space *space_alloc(void)
 {
     struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
+
+    if (s)
+        mutex_init(&s->changes, "private names", MUTEX_NAMES);
+    return s;
+}
+
+struct lnm_space *lnm_space_create(void)
+{
+    struct lnm_space *s = space_alloc();
 
     if (s)
         s->job = lnm_job_create();
@@ -335,7 +364,7 @@ struct lnm_space *lnm_space_create(void)
 }
 
 /* Copy the names of one table, except those of tables and those that are confined to the process
-   that defined them. */
+   that defined them. SS$_ABORT: the thread is to end. */
 static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
     struct lnm_name *n;
@@ -345,6 +374,8 @@ static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
 
         if (n->header || (n->attributes & LNM$M_CONFINE))
             continue;
+        if (thread_killed())
+            return SS$_ABORT;
         copy = lnm_name_copy(n);
         if (!copy)
             return SS$_INSFMEM;
@@ -410,50 +441,49 @@ static cond_t copy_tree(const struct lnm_table *from, struct lnm_table *to, stru
     }
 }
 
-/* Make s a member of parent's job. Mutex held, at least shared: so parent cannot change its job. */
+/* Make s a member of parent's job. parent->changes is held: so parent cannot change its job. */
 static void job_join(struct lnm_space *s, const struct lnm_space *parent)
 {
     s->job = parent->job;
     __atomic_fetch_add(&s->job->members, 1, __ATOMIC_RELAXED);
 }
 
-/* Make s a copy of parent's names. Mutex held exclusively; the caller frees s after an error. */
+/* Make s a copy of parent's names, which has some. parent->changes is held; the caller frees s
+   after an error. */
 static cond_t copy_space(struct lnm_space *s, const struct lnm_space *parent)
 {
     cond_t status = SS$_NORMAL;
 
-    job_join(s, parent);
-    if (!parent->directory) /* another thread was setting it up, and found no memory */
-        return SS$_NORMAL;
     if (!lnm_hash_init(&s->hash, parent->hash.nbuckets))
         status = SS$_INSFMEM;
     if (status == SS$_NORMAL)
         status = copy_table(parent->directory, NULL, s, &s->directory);
     if (status == SS$_NORMAL)
         status = copy_tree(parent->directory, s->directory, s, parent->process_table);
+    mutex_lock(&lnm_mutex);
     group_join(s, parent->group);
+    mutex_unlock(&lnm_mutex);
     s->ready_for = parent->ready_for;
     return status;
 }
 
 struct lnm_space *lnm_space_fork(struct lnm_space *parent)
 {
-    struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
-    cond_t status;
+    struct lnm_space *s = space_alloc();
+    cond_t status = SS$_NORMAL;
 
     if (!s)
         return NULL;
-    /* Most processes have no names: they need not wait for each other. The parent's names may be
-       set up in part only, or lack a new job's table: so will the copy. */
-    mutex_lock_shared(&lnm_mutex);
-    if (likely(!parent->directory))
-        job_join(s, parent);
-    mutex_unlock_shared(&lnm_mutex);
-    if (likely(s->job != NULL))
-        return s;
-    mutex_lock(&lnm_mutex);
-    status = copy_space(s, parent);
-    mutex_unlock(&lnm_mutex);
+    if (unlikely(mutex_lock_killable(&parent->changes) != 0)) {
+        npp_free(s, sizeof(*s));
+        return NULL;
+    }
+    job_join(s, parent);
+    /* Most processes have no names. The parent's may be set up in part only, or lack a new job's
+       table: so will the copy. */
+    if (unlikely(parent->directory != NULL))
+        status = copy_space(s, parent);
+    mutex_unlock(&parent->changes);
     if (status != SS$_NORMAL) {
         lnm_space_free(s);
         return NULL;
@@ -461,15 +491,16 @@ struct lnm_space *lnm_space_fork(struct lnm_space *parent)
     return s;
 }
 
+/* Nobody else can reach the space any more. */
 static void free_private(struct lnm_space *s)
 {
     if (!s->hash.buckets && !s->group)
         return;
-    mutex_lock(&lnm_mutex);
     if (s->directory)
         lnm_table_delete(s->directory);
-    group_join(s, NULL);
     lnm_hash_free(&s->hash);
+    mutex_lock(&lnm_mutex);
+    group_join(s, NULL);
     mutex_unlock(&lnm_mutex);
 }
 
@@ -487,6 +518,7 @@ void lnm_job_enter(struct lnm_space *s, struct lnm_job *job)
     struct lnm_job *old = s->job;
     struct lnm_name *name;
 
+    mutex_lock(&s->changes);
     mutex_lock(&lnm_mutex);
     /* LNM$JOB is defined again at the next use. */
     name = s->directory
@@ -496,6 +528,6 @@ void lnm_job_enter(struct lnm_space *s, struct lnm_job *job)
         lnm_remove(name);
     s->job = job;
     __atomic_store_n(&s->ready_for, 0, __ATOMIC_RELAXED);
-    mutex_unlock(&lnm_mutex);
+    lnm_change_end(s);
     job_leave(old);
 }

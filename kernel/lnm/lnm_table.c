@@ -6,10 +6,14 @@
  * system's. Deleting the name deletes the table, with all names in it and all tables below it.
  *
  * Everything is done with the LNM mutex held. Creation fails when paged pool or a quota is short;
- * it then changes nothing. Deletion does not fail and does not recurse.
+ * it then changes nothing. Deletion does not fail and does not recurse. It drops the mutex after
+ * each portion, in which case others see a table that loses its names, the last ones first, and at
+ * last is gone. Where it was, it remembers by pointers, which are valid if no name has been removed
+ * meanwhile by anybody else.
  */
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm_private.h"
+#include "kernel/sched/thread.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool_charged.h"
 
@@ -46,8 +50,7 @@ static struct lnm_table *directory_of(const struct lnm_space *space)
     return space ? space->directory : lnm_system_directory;
 }
 
-cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
-                     uint8_t mode, uint32_t attributes, struct lnm_table **out)
+struct lnm_table *lnm_table_alloc(struct lnm_string name, uint8_t mode, uint32_t attributes)
 {
     uint16_t account = pool_account();
     struct lnm_table *t = pgd_alloc_charged(sizeof(*t), account);
@@ -58,35 +61,52 @@ cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct l
             pgd_free_charged(t, sizeof(*t), account);
         if (n)
             lnm_name_free(n);
-        return SS$_INSFMEM;
+        return NULL;
     }
-    *t = (struct lnm_table){.account = account};
+    *t = (struct lnm_table){.account = account, .mode = mode, .name = n, .limit = UINT64_MAX};
     list_init(&t->sibling);
     list_init(&t->children);
     list_init(&t->names);
-    t->mode = mode;
+    n->header = t;
+    return t;
+}
+
+void lnm_table_free(struct lnm_table *t)
+{
+    lnm_name_free(t->name);
+    pgd_free_charged(t, sizeof(*t), t->account);
+}
+
+void lnm_table_enter(struct lnm_table *t, struct lnm_table *parent, struct lnm_space *space)
+{
     t->space = space;
-    t->name = n;
     t->parent = parent;
     t->quota_of = parent ? parent->quota_of : t;
-    t->limit = UINT64_MAX;
     if (parent)
         list_add_tail(&parent->children, &t->sibling);
-    n->header = t;
     /* A directory contains its own name. */
-    lnm_insert(parent ? directory_of(space) : t, n);
+    lnm_insert(parent ? directory_of(space) : t, t->name);
+}
+
+cond_t lnm_table_new(struct lnm_table *parent, struct lnm_space *space, struct lnm_string name,
+                     uint8_t mode, uint32_t attributes, struct lnm_table **out)
+{
+    struct lnm_table *t = lnm_table_alloc(name, mode, attributes);
+
+    if (!t)
+        return SS$_INSFMEM;
+    lnm_table_enter(t, parent, space);
     *out = t;
     return SS$_NORMAL;
 }
 
-/* Delete the names of t and t itself; there are no tables below it. */
-static void delete_one(struct lnm_table *t)
-{
-    struct lnm_name *n, *next;
+/* ---- deletion ---- */
 
-    list_for_each_entry_safe(n, next, &t->names, in_table)
-        if (n != t->name)
-            lnm_remove(n);
+#define PORTIONS_TURN 64u /* after which any other thread may run: some 500,000 instructions */
+
+/* Delete t, in and below which there is nothing. */
+static void delete_empty(struct lnm_table *t)
+{
     if (t->quota_of == t && t->parent)
         t->parent->quota_of->charged -= t->limit;
     lnm_remove(t->name);
@@ -94,24 +114,61 @@ static void delete_one(struct lnm_table *t)
     pgd_free_charged(t, sizeof(*t), t->account);
 }
 
-void lnm_table_delete(struct lnm_table *t)
+void lnm_deletion_begin(struct lnm_deletion *d, const struct lnm_hash *h)
 {
-    struct lnm_table *at = t;
+    if (d->hash != h || d->removed != h->removed)
+        *d = (struct lnm_deletion){.hash = h, .portions = d->portions};
+    d->steps = 0;
+}
 
-    /* The deepest tables first, without recursion: the tree may be deep, the kernel stack is
-       not. */
-    for (;;) {
-        struct lnm_table *parent = at->parent;
+/* The last name of t but its own, which a directory contains, and is the first there. */
+static struct lnm_name *last_name(const struct lnm_table *t)
+{
+    struct list *l = list_last(&t->names);
+    struct lnm_name *n = l ? list_entry(l, struct lnm_name, in_table) : NULL;
+
+    return n == t->name ? NULL : n;
+}
+
+/* The deepest tables come first, without recursion: the tree may be deep, the kernel stack is
+   not. */
+bool lnm_table_clear(struct lnm_table *t, struct lnm_deletion *d)
+{
+    if (d->clear != t)
+        d->at = d->clear = t;
+    while (d->steps++ < LNM_AT_ONCE) {
+        struct lnm_table *at = d->at;
+        struct lnm_name *n;
 
         if (!list_empty(&at->children)) {
-            at = list_first_entry(&at->children, struct lnm_table, sibling);
-            continue;
+            d->at = list_first_entry(&at->children, struct lnm_table, sibling);
+        } else if ((n = last_name(at)) != NULL) {
+            lnm_remove(n);
+        } else if (at != t) {
+            d->at = at->parent;
+            delete_empty(at);
+        } else {
+            d->at = d->clear = NULL;
+            return true;
         }
-        delete_one(at);
-        if (at == t)
-            return;
-        at = parent;
     }
+    return false;
+}
+
+bool lnm_deletion_goes_on(struct lnm_deletion *d)
+{
+    if (d->wanted || ++d->portions % PORTIONS_TURN == 0)
+        thread_yield();
+    return !thread_killed();
+}
+
+void lnm_table_delete(struct lnm_table *t)
+{
+    struct lnm_deletion d = {0};
+
+    while (!lnm_table_clear(t, &d))
+        d.steps = 0;
+    delete_empty(t);
 }
 
 cond_t lnm_define_static(struct lnm_table *t, struct lnm_string name, const char *const *to)
@@ -146,12 +203,12 @@ static bool table_name_ok(struct lnm_string s)
     return true;
 }
 
-/* Make up a name: LNM$ and a count, in hexadecimal. Mutex held exclusively. */
+/* Make up a name: LNM$ and a count, in hexadecimal. */
 static uint32_t invent(char name[LNM$C_TABNAMLEN])
 {
-    static uint64_t last; /* LNM mutex */
+    static uint64_t last; /* atomic */
     static const char digits[] = "0123456789ABCDEF";
-    uint64_t n = ++last;
+    uint64_t n = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 
     memcpy(name, "LNM$", 4);
     for (unsigned i = 0; i < 16; i++)
@@ -176,10 +233,13 @@ static bool table_quota_allows(const struct lnm_table *parent, const struct lnm_
            lnm_quota_allows(directory, name, name_back);
 }
 
+/* One hold of the mutex. *spare: NULL, or the new table, which was not entered yet. A table that it
+   supersedes is cleared before: LNM_MORE if that takes another hold. There is no error by then. */
 static cond_t create_locked(const struct lnm_who *who, const struct lnm_table_request *r,
-                            struct lnm_string name, struct lnm_table **out)
+                            struct lnm_string name, struct lnm_table **spare,
+                            struct lnm_deletion *d)
 {
-    struct lnm_table *parent, *directory;
+    struct lnm_table *parent, *directory, *new;
     struct lnm_table *above = NULL; /* parent of the table that is superseded */
     struct lnm_name *old, *inner;
     cond_t status = lnm_first_table(who, r->parent, &parent);
@@ -188,10 +248,8 @@ static cond_t create_locked(const struct lnm_who *who, const struct lnm_table_re
         return status;
     directory = directory_of(parent->space);
     old = lnm_lookup(directory, name, r->mode, r->mode, false);
-    if (old && old->header && (r->attributes & LNM$M_CREATE_IF)) {
-        *out = old->header;
+    if (old && old->header && (r->attributes & LNM$M_CREATE_IF))
         return SS$_NORMAL;
-    }
     if (!lnm_allowed(who, parent, LNM_CREATE) || !lnm_allowed(who, directory, LNM_CREATE))
         return SS$_NOPRIV;
     if (r->mode < parent->mode)
@@ -210,23 +268,32 @@ static cond_t create_locked(const struct lnm_who *who, const struct lnm_table_re
     /* A quota of its own is charged to the parent's in full at once. */
     if (!table_quota_allows(parent, directory, old, r->quota, lnm_table_cost(name.length)))
         return SS$_EXLNMQUOTA;
-    /* Create the new table first: if there is no memory, the old one is still there. */
-    status = lnm_table_new(parent, parent->space, name, r->mode,
-                           r->attributes & (LNM$M_CONFINE | LNM$M_NO_ALIAS), out);
-    if (status != SS$_NORMAL)
-        return status;
+    if (!*spare)
+        *spare = lnm_table_alloc(name, r->mode, r->attributes & (LNM$M_CONFINE | LNM$M_NO_ALIAS));
+    if (!*spare)
+        return SS$_INSFMEM;
     if (old) {
+        bool cleared;
+
+        lnm_deletion_begin(d, lnm_hash_of(directory));
+        cleared = lnm_table_clear(old->header, d);
+        lnm_deletion_end(d);
+        if (!cleared)
+            return LNM_MORE;
         above = old->header->parent;
         lnm_table_delete(old->header);
-        lnm_group_reap(above);
     }
-    (*out)->uic_group = who->uic_group;
-    (*out)->uic_member = who->uic_member;
-    (*out)->prot = r->has_prot ? r->prot : parent->prot;
+    new = *spare;
+    *spare = NULL;
+    lnm_table_enter(new, parent, parent->space);
+    lnm_group_reap(above);
+    new->uic_group = who->uic_group;
+    new->uic_member = who->uic_member;
+    new->prot = r->has_prot ? r->prot : parent->prot;
     if (r->quota) {
         parent->quota_of->charged += r->quota;
-        (*out)->quota_of = *out;
-        (*out)->limit = r->quota;
+        new->quota_of = new;
+        new->limit = r->quota;
     }
     return above ? SS$_SUPERSEDE : SS$_LNMCREATED;
 }
@@ -235,7 +302,8 @@ cond_t lnm_table_create(const struct lnm_who *who, const struct lnm_table_reques
                         char *name_out, uint32_t *name_length)
 {
     struct lnm_string name = r->name;
-    struct lnm_table *t;
+    struct lnm_table *spare = NULL;
+    struct lnm_deletion d = {0};
     cond_t status;
 
     if (name.length && !table_name_ok(name))
@@ -243,7 +311,6 @@ cond_t lnm_table_create(const struct lnm_who *who, const struct lnm_table_reques
     status = lnm_space_ready(who);
     if (status != SS$_NORMAL)
         return status;
-    mutex_lock(&lnm_mutex);
     if (name.length == 0) {
         name.length = invent(name_out);
         name.s = name_out;
@@ -251,7 +318,14 @@ cond_t lnm_table_create(const struct lnm_who *who, const struct lnm_table_reques
         memcpy(name_out, name.s, name.length);
     }
     *name_length = name.length;
-    status = create_locked(who, r, name, &t);
-    mutex_unlock(&lnm_mutex);
-    return status;
+    do {
+        status = SS$_ABORT;
+        if (!lnm_change_begin(who->space))
+            break;
+        status = create_locked(who, r, name, &spare, &d);
+        lnm_change_end(who->space);
+    } while (status == LNM_MORE && lnm_deletion_goes_on(&d));
+    if (spare)
+        lnm_table_free(spare);
+    return status == LNM_MORE ? SS$_ABORT : status;
 }

@@ -148,12 +148,16 @@ static int connect_datagram(struct sock *s, struct sock *to)
     struct sock *old, *back = to ? sock_peer(to) : NULL;
     bool unread;
     ipl_t ipl;
+    int err;
 
     if (back) {
         sock_put(back);
         if (back != s)
             return -EPERM; /* it takes datagrams from its own peer only */
     }
+    err = mutex_lock_killable(&s->reading); /* before anything has changed */
+    if (err)
+        return err;
     if (to)
         sock_get(to);
     ipl = spin_lock(&s->lock);
@@ -162,12 +166,12 @@ static int connect_datagram(struct sock *s, struct sock *to)
     s->peer = to;
     s->state = to ? SOCK_CONNECTED : SOCK_FREE;
     spin_unlock(&s->lock, ipl);
+    if (old && old != to)
+        sock_purge(s);
+    mutex_unlock(&s->reading);
     if (!old)
         return 0;
     if (old != to) {
-        mutex_lock(&s->reading);
-        sock_purge(s);
-        mutex_unlock(&s->reading);
         ipl = spin_lock(&old->lock);
         if (unread && old->peer == s && !old->dead)
             old->err = ECONNRESET;

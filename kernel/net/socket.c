@@ -61,6 +61,7 @@ void sock_put(struct sock *s)
         socket_name_put(s->name);
     if (s->inode)
         inode_unref(s->inode);
+    poll_source_end(&s->polled);
     npp_free(s, sizeof(*s));
 }
 

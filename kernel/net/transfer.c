@@ -521,7 +521,9 @@ long socket_receive(struct sock *s, struct sock_io *io, uint32_t flags, bool non
         return -EOPNOTSUPP;
     nonblock = nonblock || (flags & MSG_DONTWAIT);
     for (;;) {
-        mutex_lock(&s->reading);
+        r = mutex_lock_killable(&s->reading);
+        if (r)
+            break;
         r = stream ? take_stream(s, io, peek, !done, m) : take_packet(s, io, flags, m);
         mutex_unlock(&s->reading);
         if (r > 0)

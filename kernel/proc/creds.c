@@ -3,6 +3,7 @@
 
 #include "kernel/base/abi/prvdef.h"
 #include "kernel/base/errno.h"
+#include "kernel/fs/inode.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
@@ -34,7 +35,7 @@ static void set_ids_locked(struct process *p, uint32_t uid, uint32_t gid)
     __atomic_store_n(&p->sgid, gid, __ATOMIC_RELAXED);
     __atomic_store_n(&p->fsuid, uid, __ATOMIC_RELAXED);
     __atomic_store_n(&p->fsgid, gid, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->groups.n, 0, __ATOMIC_RELAXED);
+    io_groups_set(&p->groups, NULL, 0);
     __atomic_store_n(&p->uic_member, uid, __ATOMIC_RELAXED);
     __atomic_store_n(&p->uic_group, gid, __ATOMIC_RELAXED);
 }
@@ -85,6 +86,7 @@ int creds_set(struct process *p, const struct mega_creds *c)
     set_ids_locked(p, c->uic_member, c->uic_group);
     a = creds_change_account_locked(p, a);
     set_masks(p, c->privileges, c->privileges, c->authorised, c->rights);
+    __atomic_store_n(&p->personal.undumpable, true, __ATOMIC_RELAXED); /* until exec: ids.c */
     spin_unlock(&process_lock, ipl);
     threads_account_changed(p, a);
     account_unref(a);

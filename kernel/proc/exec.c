@@ -22,11 +22,14 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/fdtable.h"
+#include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
+#include "kernel/sched/group.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt_system.h"
@@ -216,7 +219,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     struct process *p = process_self();
     struct file_table *files = p->files;
     struct aspace *as, *old;
-    bool ended = false;
+    bool ended = false, undumpable;
     vaddr_t sp = 0;
     int err;
 
@@ -235,12 +238,18 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     if (err)
         goto undo;
     process_tell_end(p);
+    __atomic_store_n(&p->personal.barriers, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&uthread_self()->pi_owned, NULL, __ATOMIC_RELAXED); /* it goes on */
+    thread_lend_nice(thread_self(), NICE_WORST); /* and what waiters lent it is over */
+    /* Until its owner and its readability are known, nobody else may look into the new space. */
+    undumpable = __atomic_exchange_n(&p->personal.undumpable, true, __ATOMIC_RELAXED);
     old = process_change_space(p, as);
     err = write_stack(a, x, &sp);
     if (!err)
         err = exec_image_clear_tails(x);
     if (err) {
         process_change_space(p, old);
+        __atomic_store_n(&p->personal.undumpable, undumpable, __ATOMIC_RELAXED);
         err = err == -EFAULT ? -ENOMEM : err;
         goto undo;
     }
@@ -250,9 +259,11 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
         fdtable_release(p->files);
         p->files = files;
     }
+    posix_timers_end(p);
     fdtable_exec(files);
     sighand_exec(p->sig);
     creds_exec(p);
+    __atomic_store_n(&p->personal.undumpable, x->unreadable, __ATOMIC_RELAXED);
     p->brk_start = p->brk = x->brk; /* brk_mutex is not needed: there is one thread */
     uthread_self()->ieee_control = 0;
     uthread_self()->clear_tid = uthread_self()->robust_list = 0;
@@ -295,6 +306,7 @@ int exec_program(const char *path, struct exec_args *a)
 
 int process_exec(const char *path, vaddr_t argv, vaddr_t envp)
 {
+    uint32_t tid = uthread_self()->tid;
     struct exec_args a;
     int err;
 
@@ -309,5 +321,7 @@ int process_exec(const char *path, vaddr_t argv, vaddr_t envp)
     if (!err)
         err = exec_program(path, &a);
     exec_args_free(&a);
+    if (unlikely(ptrace_self() != NULL) && !err)
+        ptrace_exec(tid);
     return err;
 }

@@ -58,6 +58,7 @@ struct exec_image {
     struct program_path *path;     /* of the program; passes to the process */
     vaddr_t brk;                   /* where the heap begins */
     uint64_t stack_bytes;          /* set by the caller of exec_image_map */
+    bool unreadable;               /* the caller may execute the file, but not read it */
     char line[2][SCRIPT_LINE_MAX]; /* first lines of the last two scripts */
 };
 

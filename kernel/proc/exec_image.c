@@ -11,6 +11,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/fs/notify.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/process.h"
@@ -42,9 +43,23 @@ static int file_open_exec(struct exec_file *f, const char *path, struct program_
         f->inode = NULL;
         return err;
     }
-    if ((f->inode->mode & S_IFMT) != S_IFREG)
-        return -EACCES;
-    return inode_access(f->inode, &cred, 1);
+    err = (f->inode->mode & S_IFMT) == S_IFREG ? inode_access(f->inode, &cred, 1) : -EACCES;
+    if (!err)
+        err = inode_open(f->inode, false);
+    if (err) {
+        inode_unref(f->inode);
+        f->inode = NULL;
+        return err;
+    }
+    notify(f->inode, IN_OPEN);
+    return 0;
+}
+
+static bool cannot_read(const struct inode *i)
+{
+    struct io_cred cred = process_cred(process_self());
+
+    return inode_access(i, &cred, 4) != 0;
 }
 
 /* Check the headers of a file, of whose first bytes n were read into f->header (or n is an
@@ -126,6 +141,7 @@ int exec_image_open(struct exec_image *x, const char *path, struct exec_args *a)
 
     for (unsigned depth = 0;; depth++) {
         err = file_open_exec(&x->program, path, &x->path);
+        x->unreadable = !err && cannot_read(x->program.inode);
         if (!err)
             err = script_step(x, a, &path, depth, &n);
         if (err <= 0)
@@ -141,12 +157,18 @@ int exec_image_open(struct exec_image *x, const char *path, struct exec_args *a)
     return err;
 }
 
+static void file_close_exec(struct exec_file *f)
+{
+    if (!f->inode)
+        return;
+    notify(f->inode, IN_CLOSE_NOWRITE);
+    inode_unref(f->inode);
+}
+
 void exec_image_close(struct exec_image *x)
 {
-    if (x->program.inode)
-        inode_unref(x->program.inode);
-    if (x->interp.inode)
-        inode_unref(x->interp.inode);
+    file_close_exec(&x->program);
+    file_close_exec(&x->interp);
     program_path_unref(x->path);
     x->program.inode = x->interp.inode = NULL;
     x->path = NULL;

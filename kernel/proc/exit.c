@@ -33,8 +33,11 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
+#include "kernel/proc/pidfd.h"
+#include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/terminal.h"
@@ -145,11 +148,13 @@ void process_report_stop(uint32_t status)
 {
     struct process *p = process_self();
     ipl_t ipl = spin_lock(&process_lock);
+    const struct tracee *t = uthread_self()->trace;
+    bool told = t && t->tracer && t->tracer == p->parent; /* as the tracer */
 
-    if (p->parent && !p->stop_report)
+    if (p->parent && !p->stop_report && !told)
         p->parent->stops++;
-    p->stop_report = status;
-    if (p->parent)
+    p->stop_report = told ? 0 : status;
+    if (p->parent && !told)
         tell_parent_locked(p, status == 0xFFFF ? CLD_CONTINUED : CLD_STOPPED, status);
     spin_unlock(&process_lock, ipl);
 }
@@ -184,37 +189,57 @@ static void leave_locked(struct process *p)
 static struct process *become_zombie(struct process *p, uint32_t status, struct sighand **sig)
 {
     ipl_t ipl = spin_lock(&process_lock);
+    uint32_t pid = p->pid;
     bool forgotten;
 
     *sig = p->sig;
+    p->exit_status = status;
+    p->withheld = ptrace_process_end_locked(p, status);
     leave_locked(p);
     p->sig = NULL;
     p->state = PROCESS_ZOMBIE;
     p->terminal = 0;
-    p->exit_status = status;
     stop_forget_locked(p);
     forgotten = !p->parent || (p->parent->sig && signal_is_ignored(p->parent->sig, SIGCHLD));
-    if (p->parent)
+    if (p->parent && !p->withheld)
         tell_parent_locked(p, !(status & 0x7F) ? CLD_EXITED : CLD_KILLED, status);
-    if (forgotten) {
+    if (unlikely(p->withheld)) {
+        forgotten = false;
+    } else if (forgotten) {
         unlink_locked(p);
     } else {
         list_remove(&p->sibling.link);
         list_add_tail(&p->parent->zombies, &p->sibling.link);
     }
     spin_unlock(&process_lock, ipl);
+    pidfd_exited(pid);
     return forgotten ? p : NULL;
 }
 
-void (*futex_end_hook)(struct process *p);
+struct process *process_zombie_shown_locked(struct process *p)
+{
+    struct process *parent = p->parent;
+
+    p->withheld = false;
+    if (!parent || (parent->sig && signal_is_ignored(parent->sig, SIGCHLD))) {
+        unlink_locked(p);
+        return p;
+    }
+    list_remove(&p->sibling.link);
+    list_add_tail(&parent->zombies, &p->sibling.link);
+    tell_parent_locked(p, !(p->exit_status & 0x7F) ? CLD_EXITED : CLD_KILLED, p->exit_status);
+    return NULL;
+}
+
+void (*futex_end_hook)(struct process *p, struct uthread *u);
 
 /* Step 1. */
 void process_tell_end(struct process *p)
 {
-    const struct uthread *u = uthread_self();
+    struct uthread *u = uthread_self();
 
-    if (unlikely((u->clear_tid || u->robust_list) && futex_end_hook))
-        futex_end_hook(p);
+    if (futex_end_hook)
+        futex_end_hook(p, u);
 }
 
 /* Take the program and the address space away from p, and use no address space any more. */
@@ -238,6 +263,7 @@ static void give_back(struct process *p)
     struct aspace *as;
 
     process_alarm_end(p);
+    posix_timers_end(p);
     if (unlikely(p->sem_undos.used))
         sem_end(&p->sem_undos);
     p->files = NULL;
@@ -282,6 +308,8 @@ void process_end(struct process *p, uint32_t status)
     status = signal_close(p->sig, status);
     name_signal(p, status & 0x7F);
     threads_end_group(p);
+    if (unlikely(p->tracing != NULL))
+        ptrace_tracer_end(p);
     if (p->pid == 1)
         first_exit(p, status);
     give_back(p);
@@ -351,7 +379,7 @@ static struct process *find_zombie_locked(struct process *self, int32_t pid, ipl
 
     if (pid > 0) {
         c = process_find_locked((uint32_t)pid);
-        return c && c->parent == self && c->state == PROCESS_ZOMBIE ? c : NULL;
+        return c && c->parent == self && c->state == PROCESS_ZOMBIE && !c->withheld ? c : NULL;
     }
     if (list_empty(&self->zombies))
         return NULL;
@@ -370,6 +398,8 @@ static struct process *find_stopped_locked(struct process *self, int32_t pid, un
  * first list to the second. */
 static bool has_child_locked(struct process *self, int32_t pid, ipl_t *ipl)
 {
+    if (unlikely(self->tracing != NULL) && ptrace_any_locked(self, pid, ipl))
+        return true;
     if (pid > 0) {
         const struct process *c = process_find_locked((uint32_t)pid);
 
@@ -392,6 +422,10 @@ static int look(struct process *self, int32_t pid, unsigned options, struct wait
 
     *dead = NULL;
     *changes = self->child_changes;
+    if (unlikely(self->tracing != NULL) && ptrace_wait_locked(self, pid, options, r, dead, &ipl)) {
+        spin_unlock(&process_lock, ipl);
+        return 1;
+    }
     if (options & WEXITED)
         c = find_zombie_locked(self, pid, &ipl);
     zombie = c != NULL;

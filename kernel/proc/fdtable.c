@@ -222,8 +222,12 @@ static unsigned lowest_free(const struct file_table *t, unsigned from)
  * first of its descriptors that is closed, as POSIX has it. */
 static inline void drop(struct file_table *t, struct file *f)
 {
-    if (f->inode && lock_any(f->inode))
-        lock_release(f->inode, t);
+    if (f->inode) {
+        if (lock_any(f->inode))
+            lock_release(f->inode, t);
+    } else if (unlikely(f->ops->left != NULL)) {
+        f->ops->left(f);
+    }
     file_unref(f);
 }
 

@@ -10,9 +10,11 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/exec.h"
 #include "kernel/proc/fdtable.h"
+#include "kernel/proc/pidfd.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/run_hook.h"
@@ -47,6 +49,7 @@ void process_first_ended(uint32_t status)
         perturb_report();
     record[0] = status & 0x7F ? RESULT_SIGNAL : first.command ? RESULT_EXIT : RESULT_SHUTDOWN;
     memcpy(record + 1, &value, sizeof(value));
+    tree_sync();
     stream_send_result(record, sizeof(record));
     power_off();
 }
@@ -139,6 +142,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     process_add_first(p, t);
     process_enter(p, NULL, false);
     terminal_boot(p);
+    pidfd_boot();
     thread_set_group(t, creds_group_locked(p->account)); /* nobody else uses groups yet */
     thread_start(t);
 }

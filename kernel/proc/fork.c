@@ -15,8 +15,10 @@
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/ids.h"
+#include "kernel/proc/pidfd.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
 #include "kernel/sched/group.h"
@@ -28,7 +30,7 @@
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PARENT |      \
      CLONE_THREAD | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |            \
      CLONE_CHILD_SETTID | CLONE_SYSVSEM | CLONE_PTRACE | CLONE_DETACHED | CLONE_UNTRACED | \
-     CLONE_IO | 0xFFu)
+     CLONE_IO | CLONE_PIDFD | 0xFFu)
 
 /* The entry of a child's thread: do what needs the child's address space, and enter user mode. */
 static void child_start(void *arg)
@@ -254,30 +256,81 @@ static bool flags_fit(const struct process *self, uint64_t flags)
         return false;
     if ((flags & CLONE_SIGHAND) && (!(flags & CLONE_VM) || !(flags & CLONE_THREAD)))
         return false; /* actions are shared by threads only */
+    if ((flags & CLONE_PIDFD) && (flags & (CLONE_THREAD | CLONE_PARENT_SETTID | CLONE_DETACHED)))
+        return false;
     return !(flags & CLONE_PARENT) || self->pid != 1;
+}
+
+/* CLONE_PIDFD: a file and a number for the descriptor, which the child, already built, does not
+ * get. 0 or a negative errno. */
+static int reserve_pidfd(struct process *self, struct file **out)
+{
+    struct file *f = pidfd_alloc(false);
+    int fd;
+
+    if (!f)
+        return file_why_not();
+    fd = fd_find(self->files, 0);
+    if (fd < 0)
+        file_free(f);
+    else
+        *out = f;
+    return fd;
+}
+
+/* A child and its thread, and if asked for, a reserved descriptor for it. */
+static struct process *child_with_thread(struct process *self, uint64_t flags, vaddr_t child_tid,
+                                         struct thread **t, struct file **f, int *fd)
+{
+    int err;
+    struct process *c = child_build(self, flags, &err);
+
+    if (!c) {
+        *fd = err;
+        return NULL;
+    }
+    if (flags & CLONE_PIDFD) {
+        *fd = reserve_pidfd(self, f);
+        if (*fd < 0) {
+            child_abandon(c);
+            return NULL;
+        }
+    }
+    *t = thread_create(self->name, child_start,
+                       flags & CLONE_CHILD_SETTID ? (void *)child_tid : NULL, PRIO_NORMAL);
+    if (*t)
+        return c;
+    if (flags & CLONE_PIDFD) {
+        fd_cancel(self->files, (unsigned)*fd);
+        file_free(*f);
+    }
+    child_abandon(c);
+    *fd = -ENOMEM;
+    return NULL;
 }
 
 long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid, uint64_t tls)
 {
     struct process *self = process_self(), *c;
+    struct tracee *trace = NULL;
+    unsigned event = 0;
+    struct file *f = NULL;
     struct thread *t;
     uint32_t pid;
-    int err;
+    int fd = -1;
 
     if (!flags_fit(self, flags))
         return -EINVAL;
-    if ((flags & CLONE_PARENT_SETTID) && probe_write(parent_tid, 4))
+    if ((flags & (CLONE_PARENT_SETTID | CLONE_PIDFD)) && probe_write(parent_tid, 4))
         return -EFAULT;
     if (flags & CLONE_THREAD)
         return process_thread_create(flags, usp, parent_tid, child_tid, tls);
-    c = child_build(self, flags, &err);
-    if (!c)
-        return err;
-    t = thread_create(self->name, child_start,
-                      flags & CLONE_CHILD_SETTID ? (void *)child_tid : NULL, PRIO_NORMAL);
-    if (!t) {
-        child_abandon(c);
+    if (unlikely(ptrace_self() != NULL) && !ptrace_fork_begin(flags, &trace, &event))
         return -ENOMEM;
+    c = child_with_thread(self, flags, child_tid, &t, &f, &fd);
+    if (!c) {
+        ptrace_fork_cancel(trace);
+        return fd;
     }
     fork_registers(t, usp, flags, tls);
     t->affinity = thread_self()->affinity;
@@ -295,8 +348,20 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     pid = c->pid;
     if (flags & CLONE_PARENT_SETTID)
         (void)copyout_u32(parent_tid, pid); /* probed above */
+    if (f) {
+        pidfd_set(f, c);
+        fd_fill(self->files, f, (unsigned)fd, true);
+        (void)copyout_u32(parent_tid, (uint32_t)fd);
+    }
+    if (unlikely(trace != NULL))
+        ptrace_fork_end(trace, &c->sig->first);
     thread_start(t);
-    if (flags & CLONE_VFORK)
+    if (unlikely(event))
+        ptrace_event(event, pid);
+    if (flags & CLONE_VFORK) {
         vfork_wait(uthread_self(), c);
+        if (unlikely(ptrace_self() != NULL))
+            ptrace_event(PTRACE_EVENT_VFORK_DONE, pid);
+    }
     return pid;
 }

@@ -2,6 +2,7 @@
 #include "kernel/proc/ids.h"
 
 #include "kernel/base/errno.h"
+#include "kernel/fs/inode.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
@@ -43,6 +44,7 @@ static bool has(struct process *p, enum id_kind kind, uint32_t id, unsigned mask
 static int change(struct process *p, enum id_kind kind, const uint32_t now[3])
 {
     struct account *a = NULL;
+    uint32_t was;
     ipl_t ipl;
 
     if (kind == ID_USER && now[REAL] != process_uid(p)) {
@@ -51,12 +53,16 @@ static int change(struct process *p, enum id_kind kind, const uint32_t now[3])
             return -EAGAIN;
     }
     ipl = spin_lock(&process_lock);
+    was = get(p, kind, EFF);
     if (a)
         a = creds_change_account_locked(p, a);
     if (kind == ID_USER)
         creds_follow_locked(p, now);
     for (unsigned k = REAL; k <= SAVED; k++)
         put(p, kind, k, now[k]);
+    /* Until exec, what it has got as another user is not to be seen by the new one. */
+    if (get(p, kind, FS) != now[EFF] || was != now[EFF])
+        __atomic_store_n(&p->personal.undumpable, true, __ATOMIC_RELAXED);
     put(p, kind, FS, now[EFF]);
     __atomic_store_n(kind == ID_USER ? &p->uic_member : &p->uic_group, now[EFF], __ATOMIC_RELAXED);
     spin_unlock(&process_lock, ipl);
@@ -145,23 +151,14 @@ int ids_set_groups(const uint32_t *gid, unsigned n)
     for (unsigned k = 0; k < n; k++)
         insert_sorted(sorted, k, gid[k]);
     ipl = spin_lock(&process_lock);
-    for (unsigned k = 0; k < n; k++)
-        __atomic_store_n(&p->groups.gid[k], sorted[k], __ATOMIC_RELAXED);
-    __atomic_store_n(&p->groups.n, n, __ATOMIC_RELEASE);
+    io_groups_set(&p->groups, sorted, n);
     spin_unlock(&process_lock, ipl);
     return 0;
-}
-
-void ids_get_groups(const struct process *p, struct io_groups *to)
-{
-    to->n = __atomic_load_n(&p->groups.n, __ATOMIC_ACQUIRE);
-    for (unsigned k = 0; k < to->n; k++)
-        to->gid[k] = __atomic_load_n(&p->groups.gid[k], __ATOMIC_RELAXED);
 }
 
 void ids_fork(struct process *to, const struct process *from)
 {
     to->fsuid = __atomic_load_n(&from->fsuid, __ATOMIC_RELAXED);
     to->fsgid = __atomic_load_n(&from->fsgid, __ATOMIC_RELAXED);
-    ids_get_groups(from, &to->groups);
+    io_groups_get(&from->groups, &to->groups);
 }

@@ -29,8 +29,6 @@ int ids_set_three(enum id_kind kind, const uint32_t want[3]);    /* setresuid, s
 uint32_t ids_set_fs(enum id_kind kind, uint32_t id);             /* the previous fs id */
 /* setgroups: n ids, in any order. 0; -EPERM; -EINVAL: more than IO_GROUPS_MAX. */
 int ids_set_groups(const uint32_t *gid, unsigned n);
-/* Copy the groups of p. By p's own thread. */
-void ids_get_groups(const struct process *p, struct io_groups *to);
 /* fork: copy what ids.c alone knows, from the current process. */
 void ids_fork(struct process *to, const struct process *from);
 

@@ -1,5 +1,6 @@
 /*
- * Out of memory: a page fault of user mode got no page, and there is nobody to tell.
+ * Out of memory: a page fault of user mode got no page, and there is nobody to tell. Pages of files
+ * that can be read again are freed first; only when there are none does a process end.
  *
  * The process that ends is not the one that happened to fault, but the largest of the user that
  * holds most: of the faulting process's own user when that one is at its limit, otherwise of the
@@ -17,6 +18,7 @@
  */
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/io/tree.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/quota/quota.h"
@@ -153,12 +155,16 @@ void process_no_memory(void)
     static bool busy; /* atomic: a thread is choosing */
     struct process *p = process_self();
     unsigned rounds;
+    bool own;
 
     if (thread_self()->failure) { /* the failure was injected: waiting does not help */
         printk("%s (%u): out of memory, killed\n", p->name, p->pid);
         signal_force(SIGKILL, SI_KERNEL, 0);
         return;
     }
+    (void)is_short(account_self(), &own);
+    if (!own && tree_reclaim()) /* the fault is tried again; for one's own limit it gains nothing */
+        return;
     rounds = count_round(p);
     if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {
         choose_and_kill(p, rounds);

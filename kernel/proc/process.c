@@ -90,11 +90,23 @@ struct process *process_next_locked(const struct process *p)
 
 void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg)
 {
+    process_for_group(0, fn, arg);
+}
+
+void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
+                       void *arg)
+{
     enum process_visit then = PROCESS_NEXT;
+    ipl_t ipl = spin_lock(&process_lock);
+    struct list *list = pgid ? group_members(pgid) : &all;
     struct process_walk w;
     struct process *p;
 
-    process_walk_begin_locked(&w, &all, spin_lock(&process_lock));
+    if (!list) {
+        spin_unlock(&process_lock, ipl);
+        return;
+    }
+    process_walk_begin_locked(&w, list, ipl);
     while ((p = process_walk_next(&w)) != NULL) {
         then = fn(p, arg);
         if (then == PROCESS_STOP) {
@@ -146,7 +158,7 @@ struct process *process_alloc(int *err)
     list_init(&p->zombies);
     list_init(&p->sibling.link);
     list_init(&p->all.link);
-    p->sibling.process = p->all.process = p;
+    p->sibling.process = p->all.process = p->fellow.process = p;
     list_init(&p->hash);
     sem_undos_init(&p->sem_undos);
     wait_queue_init(&p->child_queue, "children");
@@ -215,7 +227,7 @@ void process_enter(struct process *p, struct process *maker, bool sibling)
     p->terminal = maker ? maker->terminal : 0;
     number_use(p->pgid);
     number_use(p->sid);
-    group_enter(p->pgid, p->sid);
+    group_enter(p->pgid, p->sid, &p->fellow, true);
     bucket = &buckets[p->pid & (nbuckets - 1)];
     if (!bucket->next)
         list_init(bucket);
@@ -236,7 +248,7 @@ void process_leave_locked(struct process *p)
 {
     list_remove(&p->all.link);
     list_remove(&p->hash);
-    group_leave(p->pgid);
+    group_leave(p->pgid, &p->fellow);
     number_release(p->pgid);
     number_release(p->sid);
     number_release(p->pid);
@@ -245,10 +257,10 @@ void process_leave_locked(struct process *p)
 void process_set_group_locked(struct process *p, uint32_t pgid)
 {
     number_use(pgid);
-    group_leave(p->pgid);
+    group_leave(p->pgid, &p->fellow);
     number_release(p->pgid);
     p->pgid = pgid;
-    group_enter(pgid, p->sid);
+    group_enter(pgid, p->sid, &p->fellow, false);
 }
 
 void process_set_session_locked(struct process *p)
@@ -295,12 +307,13 @@ static void kill_one_locked(struct process *p, struct kill_round *k)
 }
 
 /* A child that is created meanwhile is visited too: its place is behind that of its parent, so it
- * is behind the walk, too, unless its parent had got the signal before it forked. */
+ * is behind the walk, too, unless its parent had got the signal before it forked. That is so in a
+ * group too, whose new processes are the last. */
 static enum process_visit kill_visit(struct process *p, void *arg)
 {
     struct kill_round *k = arg;
 
-    if (k->group ? p->pgid != k->group : p == k->self || p->pid == 1)
+    if (!k->group && (p == k->self || p->pid == 1))
         return PROCESS_NEXT;
     if (k->self && !k->to_self && thread_killed())
         return PROCESS_STOP; /* somebody has killed the sender */
@@ -332,7 +345,7 @@ int process_kill(int32_t pid, int sig, int code)
         if (pid == 0 && !self)
             return -ESRCH;
         k.group = pid == -1 ? 0 : pid == 0 ? self->pgid : 0u - (uint32_t)pid;
-        process_for_each(kill_visit, &k);
+        process_for_group(k.group, kill_visit, &k);
     }
     return k.allowed ? 0 : k.found ? -EPERM : -ESRCH;
 }
@@ -360,22 +373,37 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig)
     return err;
 }
 
+/* Send a signal from the current process to p, or only to its thread u. */
+static int queue_signal_locked(struct process *p, struct uthread *u, const struct signal_info *info)
+{
+    if (info->signo < 0 || info->signo > NSIG)
+        return -EINVAL;
+    if (!may_signal(process_self(), p, info->signo))
+        return -EPERM;
+    if (!info->signo || p->state != PROCESS_LIVE || !p->sig)
+        return 0;
+    return signal_send_user(p, u, info);
+}
+
 int process_queue_signal(uint32_t pid, uint32_t tid, const struct signal_info *info)
 {
-    const struct process *self = process_self();
     ipl_t ipl = spin_lock(&process_lock);
     struct process *p = process_find_locked(pid);
     struct uthread *u = tid ? thread_find_locked(tid) : NULL;
-    int err = 0;
+    int err = -ESRCH;
 
-    if (!p || (tid && (!u || u->process != p)))
-        err = -ESRCH;
-    else if (info->signo < 0 || info->signo > NSIG)
-        err = -EINVAL;
-    else if (!may_signal(self, p, info->signo))
-        err = -EPERM;
-    else if (info->signo && p->state == PROCESS_LIVE && p->sig)
-        err = signal_send_user(p, u, info);
+    if (p && (!tid || (u && u->process == p)))
+        err = queue_signal_locked(p, u, info);
+    spin_unlock(&process_lock, ipl);
+    return err;
+}
+
+int process_signal_started(uint32_t pid, uint64_t start_ns, const struct signal_info *info)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct process *p = process_find_locked(pid);
+    int err = p && p->start_ns == start_ns ? queue_signal_locked(p, NULL, info) : -ESRCH;
+
     spin_unlock(&process_lock, ipl);
     return err;
 }
@@ -384,6 +412,6 @@ bool process_kill_group(uint32_t pgid, int sig, int code)
 {
     struct kill_round k = {.info = {.signo = sig, .code = code}, .group = pgid};
 
-    process_for_each(kill_visit, &k);
+    process_for_group(pgid, kill_visit, &k);
     return k.taken != 0;
 }

@@ -27,10 +27,13 @@
 struct exec_wait;
 struct file_table;
 struct lnm_space;
+struct posix_timers;
 struct program_path;
 struct sched_group;
 struct sighand;
 struct signal_info;
+struct tracee;
+struct tracing;
 struct uthread;
 
 /* The privileges of prvdef.h as masks of 64 bits. */
@@ -63,6 +66,7 @@ struct rlimit {
 struct personal {
     uint8_t death_signal; /* sent to the process when its parent ends, 0: none */
     bool undumpable, no_new_privs;
+    uint8_t barriers; /* membarrier: what it has registered for; none after exec */
     uint32_t persona;
 };
 
@@ -84,12 +88,12 @@ struct process {
     /* Where a thread waits for the others to leave; initialised with the second thread. */
     struct wait_queue left;
     /* Table lock. A child is in one of its parent's two lists. */
-    struct list children, zombies; /* of `sibling` */
-    struct process_place sibling, all;
+    struct list children, zombies;             /* of `sibling` */
+    struct process_place sibling, all, fellow; /* fellow: in the list of its group */
     struct list hash;
     uint32_t pgid, sid; /* table lock */
     /* Number of the possession of the controlling terminal (terminal.c), 0: none. Table lock. */
-    uint32_t terminal;
+    uint64_t terminal;
     /* Table lock. Only exec and exit change it, when one thread is left, so the process's own
      * threads read it without the lock. NULL from exit on. */
     struct aspace *aspace;
@@ -114,9 +118,12 @@ struct process {
     uint32_t exit_status;      /* as wait4 returns it; table lock */
     /* wait4 status of a stop or continuation that was not reported yet, 0: none. Table lock. */
     uint32_t stop_report;
-    uint32_t stops;         /* number of children with such a report; table lock */
-    uint32_t child_changes; /* atomic: counts changes of children; raised under the table lock */
-    char name[16];          /* table lock; its own threads read it without, for messages */
+    uint32_t stops;          /* number of children with such a report; table lock */
+    uint32_t child_changes;  /* atomic: counts changes of children; raised under the table lock */
+    struct tracing *tracing; /* what it traces (ptrace.h), or NULL; table lock */
+    struct tracee *planted;  /* its threads that have planted a breakpoint; table lock */
+    bool withheld;           /* a zombie that is kept from its parent for its tracer; table lock */
+    char name[16];           /* table lock; its own threads read it without, for messages */
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
@@ -134,6 +141,7 @@ struct process {
     struct personal personal;
     struct sem_undos sem_undos; /* what its use of semaphores leaves to be undone */
     struct cpu_timers cpu_timers;
+    struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */
     struct timer alarm;
     uint64_t alarm_interval; /* ns */
     uint64_t alarm_deadline; /* ns, 0: off */
@@ -205,6 +213,9 @@ struct process *process_next_locked(const struct process *p);
  * is dropped at once, because fn has done much. */
 enum process_visit { PROCESS_NEXT, PROCESS_PAUSE, PROCESS_STOP };
 void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg);
+/* The same for each process of a group, 0: of all. */
+void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
+                       void *arg);
 /* Maximum number of processes, zombies included: MAXPROCESSCNT. Constant after boot. */
 extern uint32_t process_limit;
 /* Boot: set process_limit and allocate tables of that size, on a machine with npages of memory.
@@ -249,6 +260,7 @@ void process_set_session_locked(struct process *p);
 #define CLONE_FS             0x200u
 #define CLONE_FILES          0x400u
 #define CLONE_SIGHAND        0x800u
+#define CLONE_PIDFD          0x1000u
 #define CLONE_PTRACE         0x2000u
 #define CLONE_VFORK          0x4000u
 #define CLONE_PARENT         0x8000u
@@ -264,6 +276,7 @@ void process_set_session_locked(struct process *p);
 
 /* Create a child of the current process, which returns 0 from the system call whose full trap frame
  * is at the top of the current thread's kernel stack. usp: its stack pointer, 0: the parent's.
+ * parent_tid: where its number goes (CLONE_PARENT_SETTID), or a descriptor of it (CLONE_PIDFD).
  * Returns its pid or a negative errno; with CLONE_VFORK it waits until the child has called exec or
  * ended. IPL 0. */
 long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid,
@@ -280,6 +293,7 @@ void process_exit(uint32_t status) __attribute__((noreturn));
 
 struct wait_result {
     uint32_t pid, uid, status;
+    bool trapped;         /* a stop of a thread that the caller traces */
     struct cpu_time used; /* with that of the children it had waited for */
 };
 #define WNOHANG    1u
@@ -310,6 +324,8 @@ int process_kill_thread(uint32_t tgid, uint32_t tid, int sig);
  * to its thread tid (0: to any). 0; -ESRCH; -EINVAL; -EPERM; -EAGAIN: it could not be queued. Takes
  * the table lock. */
 int process_queue_signal(uint32_t pid, uint32_t tid, const struct signal_info *info);
+/* The same to the process that has this pid and start_ns. */
+int process_signal_started(uint32_t pid, uint64_t start_ns, const struct signal_info *info);
 /* Send sig to every process of a group on behalf of the kernel. This reaches group 1 too, for which
  * kill(2) has no number. False: all processes of the group have ended, or are ending and took no
  * notice. Takes the table lock. */
@@ -318,7 +334,7 @@ bool process_kill_group(uint32_t pgid, int sig, int code);
 /* The current thread, of p, ends or calls exec: release its robust futexes, clear the word that
  * clone or set_tid_address named, and wake who waits for it. NULL until kernel/sys sets it at boot.
  * IPL 0. */
-extern void (*futex_end_hook)(struct process *p);
+extern void (*futex_end_hook)(struct process *p, struct uthread *u);
 
 /* ---- called by trap dispatch ---- */
 

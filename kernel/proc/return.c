@@ -2,6 +2,7 @@
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/proc/cpu_timer.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sched/freeze.h"
 
@@ -15,6 +16,13 @@ void process_return_slow(void)
         sched_preempt();
     if (unlikely(wanted & EXIT_CPU_TIME))
         cpu_timers_check();
+    if (unlikely(wanted & EXIT_TRACE)) {
+        ptrace_return(user_frame_of(current_hw));
+        wanted = __atomic_load_n(&current_hw->syscall_exit, __ATOMIC_ACQUIRE);
+    }
     if (wanted & (EXIT_SIGNAL | EXIT_CPU_TIME))
         signal_deliver(user_frame_of(current_hw));
+    /* Only the tracer of a stopped thread has this bit set, in one of the calls above. */
+    if (unlikely(current_hw->syscall_exit & EXIT_TRACED))
+        ptrace_step(user_frame_of(current_hw));
 }

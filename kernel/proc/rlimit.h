@@ -3,8 +3,8 @@
  * lower a limit, and raise a soft one up to the hard one; user 0 may raise hard ones.
  *
  * Limits on memory are asked for by mm (aspace_limit), that on the size of files by kernel/io.
- * There are no core files, and RSS, LOCKS, MSGQUEUE, RTPRIO and RTTIME limit nothing: they can be
- * set and read.
+ * There are no core files, and RSS, LOCKS, RTPRIO and RTTIME limit nothing: they can be set and
+ * read.
  */
 #ifndef KERNEL_PROC_RLIMIT_H
 #define KERNEL_PROC_RLIMIT_H
@@ -25,13 +25,14 @@ enum {
     RLIMIT_MEMLOCK,
     RLIMIT_LOCKS,
     RLIMIT_SIGPENDING, /* queued signals of the user */
-    RLIMIT_MSGQUEUE,
-    RLIMIT_NICE, /* 20 minus the lowest nice value that setpriority allows */
+    RLIMIT_MSGQUEUE,   /* bytes of the user's POSIX message queues */
+    RLIMIT_NICE,       /* 20 minus the lowest nice value that setpriority allows */
     RLIMIT_RTPRIO,
     RLIMIT_RTTIME
 };
 #define RLIM_INFINITY 0x7FFFFFFFFFFFFFFFul /* on Alpha */
-#define NOFILE_SOFT   256u /* descriptors that the first process may have unless it asks for more */
+/* Descriptors that the first process may have unless it asks for more. */
+#define NOFILE_SOFT 1024u
 
 /* A soft limit of p. Any IPL. */
 static inline uint64_t rlimit_soft(const struct process *p, unsigned resource)

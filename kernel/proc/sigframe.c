@@ -6,6 +6,7 @@
  */
 #include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/sigcontext.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
@@ -20,14 +21,6 @@
 #define TRAMPOLINE_LDA(number) (0x201F0000u | (number))
 #define TRAMPOLINE_CALL        0x00000083u
 #define FRAME_ALIGN            32ul
-
-struct sigcontext {
-    uint64_t onstack, mask, pc, ps;
-    uint64_t regs[32];
-    uint64_t ownedfp, fpregs[32];
-    uint64_t fpcr, fp_control, reserved[2], ssize, sbase;
-    uint64_t traparg[3], fp_trap_pc, fp_trigger_sum, fp_trigger_inst;
-};
 
 struct siginfo {
     int32_t signo, err, code, pad;
@@ -44,54 +37,30 @@ struct siginfo {
     };
 };
 
+struct rt_head {
+    uint64_t flags, link, osf_mask;
+    struct {
+        uint64_t sp;
+        uint32_t flags, pad;
+        uint64_t size;
+    } stack;
+};
+
 struct rt_sigframe {
     struct siginfo info;
     struct {
-        uint64_t flags, link, osf_mask;
-        struct {
-            uint64_t sp;
-            uint32_t flags, pad;
-            uint64_t size;
-        } stack;
+        struct rt_head head;
         struct sigcontext mcontext;
         uint64_t mask;
     } uc;
     uint32_t trampoline[4];
 };
 
+#define RT_CONTEXT offsetof(struct rt_sigframe, uc.mcontext)
+#define RT_MASK    offsetof(struct rt_sigframe, uc.mask)
+
 _Static_assert(sizeof(struct siginfo) == 128, "siginfo_t has 128 bytes");
-_Static_assert(sizeof(struct sigcontext) == 81 * 8, "sigcontext as Linux/Alpha has it");
 _Static_assert(sizeof(struct rt_sigframe) % 16 == 0, "the stack stays aligned");
-
-/* The integer registers of the trap frame in the order of their numbers; 29 is GP, 30 the user's
- * SP. */
-static void registers_out(const struct trapframe *f, uint64_t r[32])
-{
-    memcpy(r, &f->v0, 16 * sizeof(*r)); /* $0-$15 are the first in the frame */
-    r[16] = f->a0;
-    r[17] = f->a1;
-    r[18] = f->a2;
-    memcpy(r + 19, &f->a3, 10 * sizeof(*r)); /* $19-$28 */
-    r[29] = f->gp;
-    r[30] = f->usp;
-    r[31] = 0;
-}
-
-static void registers_in(struct trapframe *f, const uint64_t r[32])
-{
-    memcpy(&f->v0, r, 16 * sizeof(*r));
-    f->a0 = r[16];
-    f->a1 = r[17];
-    f->a2 = r[18];
-    memcpy(&f->a3, r + 19, 10 * sizeof(*r));
-    f->gp = r[29];
-    f->usp = r[30];
-}
-
-_Static_assert(offsetof(struct trapframe, s6) - offsetof(struct trapframe, v0) == 15 * 8,
-               "$0-$15 lie together");
-_Static_assert(offsetof(struct trapframe, at) - offsetof(struct trapframe, a3) == 9 * 8,
-               "$19-$28 lie together");
 
 static void info_out(struct siginfo *to, const struct signal_info *from)
 {
@@ -152,36 +121,65 @@ static vaddr_t place(const struct trapframe *f, const struct uthread *u, uint64_
     return (sp - n) & ~(FRAME_ALIGN - 1);
 }
 
-static void context_of(struct sigcontext *c, const struct trapframe *f, sigset_t old)
+/* The fields of floating point in a context. */
+struct fp_fields {
+    uint64_t regs[32], fpcr;
+};
+
+#define FP_FIELDS offsetof(struct sigcontext, fpregs)
+_Static_assert(offsetof(struct sigcontext, fpcr) == FP_FIELDS + offsetof(struct fp_fields, fpcr),
+               "FPCR is behind the registers");
+
+static long put_fp(vaddr_t context)
 {
-    memset(c, 0, sizeof(*c));
-    c->mask = old;
-    c->pc = f->pc;
-    c->ps = 8;
-    registers_out(f, c->regs);
-    fp_sync();
-    memcpy(c->fpregs, current_hw->fp.f, 31 * sizeof(c->fpregs[0]));
-    c->fpcr = current_hw->fp.f[FP_FPCR];
-    c->ownedfp = 1;
-    c->traparg[0] = f->a0;
-    c->traparg[1] = f->a1;
-    c->traparg[2] = f->a2;
+    struct fp_fields to;
+
+    if (fp_used())
+        return user_put_fp(context);
+    memcpy(to.regs, current_hw->fp.f, sizeof(to.regs));
+    to.regs[31] = 0;
+    to.fpcr = current_hw->fp.f[FP_FPCR];
+    return copyout(context + FP_FIELDS, &to, sizeof(to));
 }
 
-static void trampoline_of(uint32_t trampoline[4], unsigned number)
+/* A thread that does not use floating point begins to only if its registers have changed. */
+static long get_fp(vaddr_t context)
 {
-    trampoline[0] = TRAMPOLINE_MOV;
-    trampoline[1] = TRAMPOLINE_LDA(number);
-    trampoline[2] = TRAMPOLINE_CALL;
-    trampoline[3] = 0;
+    struct fp_fields from;
+    struct fp_state fp;
+
+    if (fp_used())
+        return user_get_fp(context);
+    if (copyin(&from, context + FP_FIELDS, sizeof(from)) != 0)
+        return -EFAULT;
+    memcpy(fp.f, from.regs, sizeof(fp.f));
+    fp.f[FP_FPCR] = from.fpcr;
+    fp_write(&fp);
+    return 0;
+}
+
+static int put_context(vaddr_t va, const struct trapframe *f, sigset_t old)
+{
+    return user_put_context(va, f, old) != 0 || put_fp(va) != 0 ? -EFAULT : 0;
+}
+
+/* The code that calls sigreturn, for a handler without a restorer. */
+static int put_trampoline(vaddr_t va, const struct signal_action *act, unsigned number)
+{
+    uint32_t code[4] = {TRAMPOLINE_MOV, TRAMPOLINE_LDA(number), TRAMPOLINE_CALL, 0};
+
+    if (act->restorer)
+        return 0;
+    if (copyout(va, code, sizeof(code)) != 0)
+        return -EFAULT;
+    pal_imb();
+    return 0;
 }
 
 /* Make f enter the handler, with its arguments and its return address. */
 static void enter(struct trapframe *f, const struct signal_action *act, vaddr_t va,
                   vaddr_t trampoline, uint64_t a1, uint64_t a2, int sig)
 {
-    if (!act->restorer)
-        pal_imb(); /* the trampoline is code */
     f->usp = va;
     f->ra = act->restorer ? act->restorer : trampoline;
     f->t12 = act->handler; /* the callee computes its GP from it */
@@ -195,36 +193,37 @@ static int push_rt(struct trapframe *f, const struct signal_action *act,
                    const struct signal_info *info, sigset_t old)
 {
     const struct uthread *u = uthread_self();
-    struct rt_sigframe frame;
-    vaddr_t va = place(f, u, act->flags, sizeof(frame));
+    vaddr_t va = place(f, u, act->flags, sizeof(struct rt_sigframe));
+    vaddr_t trampoline = va + offsetof(struct rt_sigframe, trampoline);
+    struct {
+        struct siginfo info;
+        struct rt_head uc;
+    } head;
 
-    memset(&frame.uc, 0, sizeof(frame.uc));
-    info_out(&frame.info, info);
-    frame.uc.osf_mask = frame.uc.mask = old;
-    frame.uc.stack.sp = u->alt_sp;
-    frame.uc.stack.flags = u->alt_flags;
-    frame.uc.stack.size = u->alt_size;
-    context_of(&frame.uc.mcontext, f, old);
-    trampoline_of(frame.trampoline, SYS_RT_SIGRETURN);
-    if (copyout(va, &frame, sizeof(frame)) != 0)
+    info_out(&head.info, info);
+    head.uc = (struct rt_head){.osf_mask = old,
+                               .stack.sp = u->alt_sp,
+                               .stack.flags = u->alt_flags,
+                               .stack.size = u->alt_size};
+    if (!user_range_ok(va, sizeof(struct rt_sigframe)) || copyout(va, &head, sizeof(head)) != 0 ||
+        put_context(va + RT_CONTEXT, f, old) != 0 || copyout_u64(va + RT_MASK, old) != 0 ||
+        put_trampoline(trampoline, act, SYS_RT_SIGRETURN) != 0)
         return -EFAULT;
-    enter(f, act, va, va + offsetof(struct rt_sigframe, trampoline),
-          va + offsetof(struct rt_sigframe, info), va + offsetof(struct rt_sigframe, uc),
-          info->signo);
+    enter(f, act, va, trampoline, va + offsetof(struct rt_sigframe, info),
+          va + offsetof(struct rt_sigframe, uc), info->signo);
     return 0;
 }
 
 static int push_plain(struct trapframe *f, const struct signal_action *act,
                       const struct signal_info *info, sigset_t old)
 {
-    struct sigframe frame;
-    vaddr_t va = place(f, uthread_self(), act->flags, sizeof(frame));
+    vaddr_t va = place(f, uthread_self(), act->flags, sizeof(struct sigframe));
+    vaddr_t trampoline = va + offsetof(struct sigframe, trampoline);
 
-    context_of(&frame.context, f, old);
-    trampoline_of(frame.trampoline, SYS_SIGRETURN);
-    if (copyout(va, &frame, sizeof(frame)) != 0)
+    if (!user_range_ok(va, sizeof(struct sigframe)) || put_context(va, f, old) != 0 ||
+        put_trampoline(trampoline, act, SYS_SIGRETURN) != 0)
         return -EFAULT;
-    enter(f, act, va, va + offsetof(struct sigframe, trampoline), 0, va, info->signo);
+    enter(f, act, va, trampoline, 0, va, info->signo);
     return 0;
 }
 
@@ -236,19 +235,12 @@ int sigframe_push(struct trapframe *f, const struct signal_action *act,
 
 int sigframe_pop(struct trapframe *f, vaddr_t va, bool rt, sigset_t *mask)
 {
-    struct sigcontext c;
-    struct fp_state fp;
+    vaddr_t context = va + (rt ? RT_CONTEXT : 0);
+    vaddr_t at = rt ? va + RT_MASK : context + offsetof(struct sigcontext, mask);
 
-    if ((va & 7) ||
-        copyin(&c, va + (rt ? offsetof(struct rt_sigframe, uc.mcontext) : 0), sizeof(c)) != 0)
+    if ((va & 7) || !user_range_ok(va, rt ? sizeof(struct rt_sigframe) : sizeof(struct sigcontext)))
         return -EFAULT;
-    *mask = c.mask;
-    if (rt && copyin_u64(mask, va + offsetof(struct rt_sigframe, uc.mask)) != 0)
-        return -EFAULT;
-    registers_in(f, c.regs);
-    f->pc = c.pc & ~3ul;
-    memcpy(fp.f, c.fpregs, 31 * sizeof(c.fpregs[0]));
-    fp.f[FP_FPCR] = c.fpcr;
-    fp_write(&fp);
-    return 0;
+    return copyin_u64(mask, at) != 0 || user_get_context(f, context) != 0 || get_fp(context) != 0
+               ? -EFAULT
+               : 0;
 }

@@ -5,7 +5,8 @@
  * A signal is sent to a process (kill, the terminal, the kernel) or to one thread (tkill, a fault,
  * SIGPIPE). A signal to the process is entered in the process's own pending set, and the first
  * thread in the list that does not block it is interrupted to take it. If that thread blocks the
- * signal before it has looked at the set, it interrupts another thread instead (signal_mask_set).
+ * signal before it has looked at the set, it interrupts another thread instead
+ * (signal_mask_change).
  * Actions, stop and end are state of the process; masks are state of the threads.
  *
  * The sender sets the pending bit under the lock; then, in one step (thread_interrupt), the bit in
@@ -43,7 +44,9 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal_actions.h"
 #include "kernel/proc/signal_queue.h"
@@ -148,6 +151,8 @@ static int take_locked(struct sighand *s, struct uthread *u, sigset_t ready,
     int sig = __builtin_ctzl(q->set & ready) + 1;
 
     *info = q->info[sig - 1];
+    if (unlikely(info->code == SI_TIMER))
+        posix_timer_taken_locked(process_self(), info);
     if (unlikely(q->queue != NULL) && sig >= REALTIME_FIRST) {
         struct queued_signal *next = signal_queue_next_locked(q, sig);
 
@@ -238,7 +243,7 @@ static bool send_locked(struct process *p, struct uthread *only, const struct si
 {
     struct sighand *s = p->sig;
     sigset_t bit = SIGBIT(info->signo);
-    bool dropped = signal_ignored_locked(s, info->signo);
+    bool dropped = signal_ignored_locked(s, info->signo) && !s->ntraced; /* a tracer sees all */
     struct search q = {.noted = !dropped};
     bool entered;
 
@@ -266,7 +271,8 @@ static bool send_locked(struct process *p, struct uthread *only, const struct si
         signal_end_locked(p, SIGKILL);
     if (!q.taker)
         return entered;
-    if (!(q.taker->waiting & bit) && signal_ends_locked(s, info->signo) && !s->stopped)
+    if (!(q.taker->waiting & bit) && signal_ends_locked(s, info->signo) && !s->stopped &&
+        !s->ntraced)
         signal_end_locked(p, (uint32_t)info->signo);
     else
         thread_interrupt(q.taker->thread);
@@ -276,6 +282,11 @@ static bool send_locked(struct process *p, struct uthread *only, const struct si
 void signal_send_locked(struct process *p, const struct signal_info *info)
 {
     (void)send_locked(p, NULL, info, NULL);
+}
+
+void signal_send_timer_locked(struct process *p, struct uthread *u, const struct signal_info *info)
+{
+    (void)send_locked(p, u, info, NULL);
 }
 
 bool signal_send(struct process *p, const struct signal_info *info)
@@ -333,7 +344,10 @@ static inline sigset_t ready_now(const struct sighand *s, const struct uthread *
 
 bool signal_is_pending(void)
 {
-    if (!ready_now(process_self()->sig, uthread_self()) && !thread_fatal_pending(thread_self()))
+    const struct tracee *t = ptrace_self();
+
+    if (!ready_now(process_self()->sig, uthread_self()) && !thread_fatal_pending(thread_self()) &&
+        !(unlikely(t != NULL) && __atomic_load_n(&t->trap, __ATOMIC_SEQ_CST)))
         return false;
     /* The sender may not have set this bit yet, and the caller ends its system call because of the
      * signal. */
@@ -341,29 +355,57 @@ bool signal_is_pending(void)
     return true;
 }
 
-void signal_force(int sig, int code, vaddr_t addr)
+/* Send a signal to the current thread, u of p. The instruction that has caused it would only cause
+ * it again, so a signal that cannot be handled ends the process. */
+static void force_locked(struct process *p, struct uthread *u, const struct signal_info *info)
 {
-    struct signal_info info = {.signo = sig, .code = code, .addr = addr};
-    struct process *p = process_self();
-    struct uthread *u = uthread_self();
     struct sighand *s = p->sig;
-    ipl_t ipl = spin_lock(&s->lock);
+    int sig = info->signo;
 
-    /* The instruction would only fault again, so a signal that cannot be handled ends the
-     * process. */
     if ((u->blocked & SIGBIT(sig)) || signal_action(s, sig)->handler == SIG_IGN)
         signal_handler_drop_locked(s, sig);
     u->blocked &= ~SIGBIT(sig);
     clean_locked(s, u);
     forget_locked(s, &u->pending, SIGBIT(sig));
-    (void)pend_locked(p, &u->pending, &info, NULL);
-    if (signal_ends_locked(s, sig))
+    (void)pend_locked(p, &u->pending, info, NULL);
+    if (signal_ends_locked(s, sig) && (!s->ntraced || sig == SIGKILL))
         signal_end_locked(p, (uint32_t)sig);
-    spin_unlock(&s->lock, ipl);
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
 }
 
-void signal_mask_set(sigset_t mask)
+void signal_force(int sig, int code, vaddr_t addr)
+{
+    struct signal_info info = {.signo = sig, .code = code, .addr = addr};
+    struct process *p = process_self();
+    ipl_t ipl = spin_lock(&p->sig->lock);
+
+    force_locked(p, uthread_self(), &info);
+    spin_unlock(&p->sig->lock, ipl);
+}
+
+void signal_step(vaddr_t addr)
+{
+    struct signal_info info = {.signo = SIGTRAP, .code = TRAP_TRACE, .addr = addr};
+    struct process *p = process_self();
+    ipl_t ipl = spin_lock(&p->sig->lock);
+
+    if (ptrace_has_tracer(ptrace_self()))
+        force_locked(p, uthread_self(), &info);
+    spin_unlock(&p->sig->lock, ipl);
+}
+
+void signal_forget_step(void)
+{
+    struct uthread *u = uthread_self();
+    struct sighand *s = process_self()->sig;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    if ((u->pending.set & SIGBIT(SIGTRAP)) && u->pending.info[SIGTRAP - 1].code == TRAP_TRACE)
+        forget_locked(s, &u->pending, SIGBIT(SIGTRAP));
+    spin_unlock(&s->lock, ipl);
+}
+
+void signal_mask_change(sigset_t mask)
 {
     struct process *p = process_self();
     struct uthread *u = uthread_self();
@@ -371,7 +413,7 @@ void signal_mask_set(sigset_t mask)
     ipl_t ipl = spin_lock(&s->lock);
     sigset_t left = s->pending.set & mask & ~u->blocked;
 
-    u->blocked = mask & ~UNBLOCKABLE;
+    u->blocked = mask;
     if ((s->pending.set | u->pending.set) & ~u->blocked) {
         /* the signal was sent while blocked, so it has interrupted nothing */
         __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_RELAXED);
@@ -407,10 +449,53 @@ void signal_mask_end(bool interrupted)
 
 /* ---- delivery ---- */
 
-/* Take one deliverable signal with its action; 0: there is none; ENDS: the thread is to end. A
- * one-shot handler is reset here. */
-static int dequeue(struct process *p, struct uthread *u, struct signal_info *info,
-                   struct signal_action *act)
+/* A signal that the current thread has taken. */
+struct taken {
+    struct signal_info info;
+    struct signal_action act; /* left out if the thread is traced, until the tracer has answered */
+    sigset_t old;             /* a handler's return restores this mask */
+    bool more;                /* more signals are deliverable, behind the handler's mask */
+    bool seek;                /* the handler's mask blocks signals for which others are to look */
+};
+
+/* Block what the action asks for while its handler runs. The handler's frame is pushed without the
+ * lock: if it does not fit, the process ends, and its mask does not matter. */
+static inline void block_for_handler_locked(struct process *p, struct uthread *u, int sig,
+                                            struct taken *t)
+{
+    struct sighand *s = p->sig;
+    sigset_t during = t->act.mask | (t->act.flags & SA_NODEFER ? 0 : SIGBIT(sig));
+
+    t->old = u->restore_saved ? u->saved : u->blocked;
+    t->seek = (s->pending.set & during & ~u->blocked) != 0;
+    u->blocked |= during & ~UNBLOCKABLE;
+    if (during & SIGBIT(SIGALRM))
+        alarm_wanted_locked(p);
+    t->more = ((s->pending.set | u->pending.set) & ~u->blocked) != 0;
+}
+
+/* The action on a signal that was taken. A one-shot handler is reset, and a stop begins here. */
+static inline void act_locked(struct process *p, struct uthread *u, int sig, struct taken *t)
+{
+    struct sighand *s = p->sig;
+    struct signal_action *act = &t->act;
+
+    *act = *signal_action(s, sig);
+    if (act->handler > SIG_IGN) {
+        if (act->flags & SA_RESETHAND)
+            signal_handler_drop_locked(s, sig);
+        block_for_handler_locked(p, u, sig, t);
+    }
+    if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL) {
+        /* Set here, so that a SIGCONT sent from now on ends the stop. */
+        __atomic_store_n(&s->stop_signal, (uint32_t)sig, __ATOMIC_RELAXED);
+        __atomic_store_n(&s->stops, s->stops + 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&s->stopped, true, __ATOMIC_RELEASE);
+    }
+}
+
+/* Take one deliverable signal. Its number; 0: there is none; ENDS: the thread is to end. */
+static int dequeue(struct process *p, struct uthread *u, struct taken *t)
 {
     struct sighand *s = p->sig;
     ipl_t ipl = spin_lock(&s->lock);
@@ -426,32 +511,52 @@ static int dequeue(struct process *p, struct uthread *u, struct signal_info *inf
     } else if (ready) {
         if (ready & SYNCHRONOUS)
             ready &= SYNCHRONOUS;
-        sig = take_locked(s, u, ready, info);
-        *act = *signal_action(s, sig);
-        if ((act->flags & SA_RESETHAND) && act->handler > SIG_IGN)
-            signal_handler_drop_locked(s, sig);
-        if ((SIGBIT(sig) & STOPS) && act->handler == SIG_DFL) {
-            /* Set here, so that a SIGCONT sent from now on ends the stop. */
-            __atomic_store_n(&s->stopped, true, __ATOMIC_RELAXED);
-        }
+        sig = take_locked(s, u, ready, &t->info);
+        if (likely(!ptrace_self()))
+            act_locked(p, u, sig, t);
     }
     spin_unlock(&s->lock, ipl);
     return sig;
 }
 
-/* Wait while the process is stopped. Who is woken wakes two more, so that the sender of the signal
- * wakes one, whatever the number of threads. */
+/* Let the tracer choose the signal; then as dequeue. 0: none. */
+static int ask_tracer(struct process *p, struct uthread *u, int sig, struct taken *t)
+{
+    struct sighand *s = p->sig;
+    ipl_t ipl;
+
+    if (sig == ENDS)
+        return ENDS;
+    sig = ptrace_signal(sig, &t->info);
+    if (thread_fatal_pending(thread_self()))
+        return ENDS;
+    ipl = spin_lock(&s->lock);
+    if (sig)
+        act_locked(p, u, sig, t);
+    spin_unlock(&s->lock, ipl);
+    return sig;
+}
+
+/* Wait while the process is stopped, unless a tracer lets the thread run. Who is woken wakes two
+ * more, so that the sender of the signal wakes one, whatever the number of threads. An interruption
+ * is no reason to go on, but perhaps a tracer has come. */
 static void stay_stopped(struct sighand *s)
 {
     struct waiter w;
 
     for (;;) {
+        if (unlikely(ptrace_self() != NULL) && ptrace_group_stop(s))
+            return;
         wait_enqueue(&s->cont, &w);
-        if (!__atomic_load_n(&s->stopped, __ATOMIC_ACQUIRE))
+        if (!__atomic_load_n(&s->stopped, __ATOMIC_ACQUIRE) || thread_fatal_pending(thread_self()))
             break;
-        wait_block(&w, WAIT_UNINTERRUPTIBLE, WAIT_FOREVER);
+        if (wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER) != 0)
+            __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
+        wait_finish(&w);
     }
     wait_finish(&w);
+    if (unlikely(ptrace_self() != NULL))
+        (void)ptrace_group_stop(s); /* one that listens says that it is over */
     if (!process_alone(process_self())) {
         wake_one(&s->cont);
         wake_one(&s->cont);
@@ -485,9 +590,12 @@ static void unstop(struct sighand *s)
  * EINTR. */
 static void finish_call(struct trapframe *f, bool handler, bool restart_with_handler)
 {
-    if (f->orig_v0 == NO_CALL || !f->a3 || (f->v0 != ERESTARTSYS && f->v0 != ERESTARTNOHAND))
+    bool always = f->v0 == ERESTARTNOINTR;
+
+    if (f->orig_v0 == NO_CALL || !f->a3 ||
+        (f->v0 != ERESTARTSYS && f->v0 != ERESTARTNOHAND && !always))
         return;
-    if (handler && !(f->v0 == ERESTARTSYS && restart_with_handler)) {
+    if (handler && !always && !(f->v0 == ERESTARTSYS && restart_with_handler)) {
         f->v0 = EINTR;
     } else {
         f->v0 = f->orig_v0;
@@ -498,19 +606,15 @@ static void finish_call(struct trapframe *f, bool handler, bool restart_with_han
 }
 
 /* Set f up to run the handler. False: its frame does not fit on the stack. */
-static bool handle(struct trapframe *f, struct uthread *u, const struct signal_info *info,
-                   const struct signal_action *act)
+static inline bool handle(struct trapframe *f, struct process *p, struct uthread *u,
+                          const struct taken *t)
 {
-    sigset_t old = u->restore_saved ? u->saved : u->blocked;
-    sigset_t during = u->blocked | act->mask;
-
-    if (!(act->flags & SA_NODEFER))
-        during |= SIGBIT(info->signo);
-    finish_call(f, true, (act->flags & SA_RESTART) != 0);
-    if (sigframe_push(f, act, info, old) != 0)
+    finish_call(f, true, (t->act.flags & SA_RESTART) != 0);
+    if (sigframe_push(f, &t->act, &t->info, t->old) != 0)
         return false;
     u->restore_saved = false;
-    signal_mask_set(during);
+    if (unlikely(t->seek) && !process_alone(p))
+        threads_seek(p);
     return true;
 }
 
@@ -519,26 +623,31 @@ void signal_deliver(struct trapframe *f)
     struct process *p = process_self();
     struct uthread *u = uthread_self();
     struct sighand *s = p->sig;
-    struct signal_info info;
-    struct signal_action act;
+    struct taken t;
     int sig;
 
     __atomic_fetch_and(&current_hw->syscall_exit, ~EXIT_SIGNAL, __ATOMIC_SEQ_CST);
     __atomic_store_n(&thread_self()->interrupted, 0, __ATOMIC_SEQ_CST);
     if (unlikely(__atomic_load_n(&s->stopped, __ATOMIC_RELAXED)))
         stay_stopped(s); /* another thread has taken the stop */
+    if (unlikely(ptrace_self() != NULL))
+        ptrace_trap();
     threads_seek_if_asked(p);
     if (unlikely(u->held != NULL))
         threads_follow_account();
-    while ((sig = dequeue(p, u, &info, &act)) != 0) {
+    while ((sig = dequeue(p, u, &t)) != 0) {
+        if (unlikely(ptrace_self() != NULL) && !(sig = ask_tracer(p, u, sig, &t)))
+            continue;
         if (unlikely(sig == ENDS))
             threads_end_self();
-        if (act.handler > SIG_IGN) {
-            if (!handle(f, u, &info, &act))
+        if (t.act.handler > SIG_IGN) {
+            if (!handle(f, p, u, &t))
                 process_exit(SIGSEGV);
-            continue; /* further handlers are pushed on top and run first, as on Linux */
+            if (t.more)
+                continue; /* further handlers are pushed on top and run first, as on Linux */
+            break;        /* what is sent from now on sets the bit of syscall_exit again */
         }
-        if (act.handler == SIG_IGN || (SIGBIT(sig) & IGNORED_BY_DEFAULT))
+        if (t.act.handler == SIG_IGN || (SIGBIT(sig) & IGNORED_BY_DEFAULT))
             continue;
         if (!(SIGBIT(sig) & STOPS))
             process_exit((uint32_t)sig);

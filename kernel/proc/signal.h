@@ -22,6 +22,7 @@ struct process;
 #define CLD_EXITED    1
 #define CLD_KILLED    2
 #define CLD_DUMPED    3
+#define CLD_TRAPPED   4
 #define CLD_STOPPED   5
 #define CLD_CONTINUED 6
 
@@ -80,6 +81,8 @@ struct uthread_place {
  * sighand, the others' are allocated. "Own thread" in these comments means the thread that the
  * structure belongs to.
  */
+struct pi_lock;
+struct tracee;
 struct uthread {
     struct uthread_place place; /* in process.threads */
     struct thread *thread;      /* constant while it is in the list */
@@ -101,12 +104,19 @@ struct uthread {
      * under that lock. `waiting`: what sigtimedwait waits for, even if blocked or ignored. */
     sigset_t blocked;
     sigset_t waiting;
-    uint64_t discards_seen;        /* sighand.discards when `pending` was last cleaned; lock */
-    sigset_t saved;                /* mask to restore after sigsuspend; own thread */
-    uint64_t ieee_control;         /* software part of the FPCR as glibc sets it; own thread */
-    vaddr_t clear_tid;             /* word to clear when the thread ends, 0: none; own thread */
-    vaddr_t robust_list;           /* its list of robust futexes, 0: none; own thread; atomic */
+    uint64_t discards_seen; /* sighand.discards when `pending` was last cleaned; lock */
+    sigset_t saved;         /* mask to restore after sigsuspend; own thread */
+    uint64_t ieee_control;  /* software part of the FPCR as glibc sets it; own thread */
+    vaddr_t clear_tid;      /* word to clear when the thread ends, 0: none; own thread */
+    vaddr_t robust_list;    /* its list of robust futexes, 0: none; own thread; atomic */
+    /* Futexes with inheritance (kernel/sys/posix/futex_pi.c): the locks that it owns and others
+     * wait for, and the one for which it waits itself. */
+    struct pi_lock *pi_owned, *pi_waits;
+    /* Whom it is traced by (ptrace.h), or NULL. Own thread reads it without a lock; others and
+     * changes: table lock. */
+    struct tracee *trace;
     struct wait_queue vfork_queue; /* where it waits for its vfork child */
+    struct list timers;            /* posix_timer.c: those that signal it; signal lock */
     struct sigpending pending;     /* signals sent to this thread */
 };
 
@@ -119,6 +129,9 @@ struct sighand {               /* nonpaged pool */
     bool marking;              /* a thread has undertaken to mark the others; lock */
     bool seeking;              /* a thread is to look for one that takes a signal; lock */
     bool stopped;              /* atomic: changed under lock; a hint when read without it */
+    uint32_t ntraced;          /* threads that are traced; table lock and lock */
+    uint32_t stop_signal;      /* of the last stop; atomic: written under lock */
+    uint64_t stops;            /* number of stops so far; atomic: written under lock */
     uint32_t end_status;       /* as wait4 returns it; lock */
     uint32_t first_status;     /* of the first thread, if that has ended before others; lock */
     struct uthread *exec_by;   /* the thread whose exec waits until the others have left; lock */
@@ -175,6 +188,8 @@ bool signal_send(struct process *p, const struct signal_info *info);
 uint32_t signal_close(struct sighand *s, uint32_t status);
 /* The same, with p->sig's lock held. */
 void signal_send_locked(struct process *p, const struct signal_info *info);
+/* The same of a timer (posix_timer.c), to the thread u alone unless it is NULL. */
+void signal_send_timer_locked(struct process *p, struct uthread *u, const struct signal_info *info);
 /* Decide that p ends with this status, unless it is decided already, and mark some threads. Signal
  * lock held. */
 void signal_end_locked(struct process *p, uint32_t status);
@@ -188,9 +203,19 @@ void signal_send_thread(struct process *p, struct uthread *u, const struct signa
 int signal_send_user(struct process *p, struct uthread *u, const struct signal_info *info);
 /* Is a signal pending for the current thread that it does not block? */
 bool signal_is_pending(void);
-/* Change the mask of the current thread; SIGKILL and SIGSTOP are never blocked. Signals that become
- * deliverable are seen on the return to user mode. */
-void signal_mask_set(sigset_t mask);
+#define UNBLOCKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
+
+/* Change the mask of the current thread, without UNBLOCKABLE. For signal_mask_set. */
+void signal_mask_change(sigset_t mask);
+/* Set the mask of the current thread; SIGKILL and SIGSTOP are never blocked. Signals that become
+ * deliverable are seen on the return to user mode. Only the thread itself changes its mask, or its
+ * tracer while it stands still, so the one look without the lock is enough. */
+static inline void signal_mask_set(sigset_t mask)
+{
+    mask &= ~UNBLOCKABLE;
+    if (mask != uthread_self()->blocked)
+        signal_mask_change(mask);
+}
 /* Set a mask as below, and sleep until a signal is to be acted on. */
 void signal_suspend(sigset_t mask);
 /* Set a signal mask for the duration of one call (ppoll, pselect, sigsuspend), and end that. If a
@@ -208,6 +233,12 @@ bool signal_wants_stops(const struct sighand *s);
  * the process. IPL 0. */
 void signal_deliver(struct trapframe *f);
 
+/* The current thread, which has a tracee, has executed the one instruction that its tracer let it
+ * execute, and is at addr: send it SIGTRAP, if it has a tracer still, or it would end by that. IPL
+ * 0. */
+void signal_step(vaddr_t addr);
+/* Drop that signal, if it is pending still. IPL 0. */
+void signal_forget_step(void);
 /* In sigframe.c. Push a frame for the handler of info->signo on the user stack and make f return to
  * the handler; old is the mask that sigreturn restores. 0, or -EFAULT when the stack cannot take
  * it. */

@@ -20,7 +20,6 @@
 #define SA_RESETHAND 0x10ul
 
 #define STOPS              (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
-#define UNBLOCKABLE        (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 #define IGNORED_BY_DEFAULT (SIGBIT(SIGCHLD) | SIGBIT(SIGURG) | SIGBIT(SIGWINCH) | SIGBIT(SIGCONT))
 
 extern const struct signal_action signal_action_default;

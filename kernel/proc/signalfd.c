@@ -12,6 +12,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/poll.h"
+#include "kernel/proc/posix_timer.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/wait.h"
 #include "mm/pool/pool.h"
@@ -95,6 +96,11 @@ static int copy_info(vaddr_t to, const struct signal_info *i)
                                  .uid = i->uid,
                                  .status = i->status};
 
+    if (i->code == SI_TIMER) { /* what stands in their places: posix_timer.h */
+        s.tid = i->pid;
+        s.overrun = i->uid;
+        s.pid = s.uid = 0;
+    }
     if (i->code < 0) {
         s.value = (int32_t)i->value;
         s.pointer = i->value;

@@ -33,7 +33,9 @@
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
+#include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/group.h"
 #include "mm/phys/failure.h"
@@ -276,12 +278,15 @@ static void give_shares_back(struct process *p)
     (void)fs_release(p->fs); /* the last thread has a share still */
 }
 
-/* Let the process share the CPUs as one: its group is inside its user's. False: memory is short. */
+/* Let the process share the CPUs as one: its group is inside its user's. The threads of a process
+   that has changed its user since are in that one's group. False: memory is short. */
 static bool group_for(struct process *p, struct thread *t)
 {
+    struct sched_group *user;
+    ipl_t ipl;
+
     if (!p->group) { /* then the current thread is the only one */
         struct sched_group *g = npp_alloc(sizeof(*g));
-        ipl_t ipl;
 
         if (!g)
             return false;
@@ -291,7 +296,10 @@ static bool group_for(struct process *p, struct thread *t)
         spin_unlock(&process_lock, ipl);
         thread_set_group(thread_self(), g);
     }
-    thread_set_group(t, p->group);
+    ipl = spin_lock(&process_lock);
+    user = creds_group_locked(p->account);
+    spin_unlock(&process_lock, ipl);
+    thread_set_group(t, p->group->top == user ? p->group : user);
     return true;
 }
 
@@ -343,14 +351,20 @@ long process_thread_create(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vadd
                            uint64_t tls)
 {
     struct process *p = process_self();
+    struct tracee *trace = NULL;
+    unsigned event = 0;
     struct uthread *u;
     struct thread *t;
     uint32_t tid;
     int err;
 
+    if (unlikely(ptrace_self() != NULL) && !ptrace_fork_begin(flags, &trace, &event))
+        return -ENOMEM;
     u = build(p, flags & CLONE_CHILD_SETTID ? (void *)child_tid : NULL, &err);
-    if (!u)
+    if (!u) {
+        ptrace_fork_cancel(trace);
         return err;
+    }
     t = u->thread;
     fork_registers(t, usp, flags, tls);
     t->affinity = thread_self()->affinity;
@@ -369,12 +383,17 @@ long process_thread_create(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vadd
         thread_discard(t);
         process_number_release(u->charged);
         uthread_free(u);
+        ptrace_fork_cancel(trace);
         return -EAGAIN;
     }
     tid = u->tid;
+    if (unlikely(trace != NULL))
+        ptrace_fork_end(trace, u);
     if (flags & CLONE_PARENT_SETTID)
         (void)copyout_u32(parent_tid, tid); /* probed by process_clone */
     thread_start(t);
+    if (unlikely(event))
+        ptrace_event(event, tid);
     return tid;
 }
 
@@ -419,16 +438,23 @@ void thread_forget(struct uthread *u, const struct sighand *s)
 
 /* Take the current thread, which is not the last, off the list. False: there is something to do for
  * the others first. */
-static bool leave(struct process *p)
+static bool leave(struct process *p, uint32_t status)
 {
     struct uthread *u = uthread_self();
     struct thread *t = thread_self();
     struct sighand *s = p->sig;
     ipl_t ipl = lock_both(p);
     bool mark = undertake_locked(s), seek = s->seeking;
+    bool aimed = u->timers.next && !list_empty(&u->timers);
 
-    if (mark || seek || u->held) {
+    bool traced = u->trace && !u->trace->parked;
+
+    if (mark || seek || u->held || aimed || traced) {
         unlock_both(p, ipl);
+        if (traced)
+            ptrace_thread_end(status);
+        if (aimed)
+            posix_timers_forget(u);
         if (u->held)
             threads_follow_account();
         if (mark)
@@ -453,13 +479,13 @@ static bool leave(struct process *p)
 }
 
 /* The current thread leaves, while others stay. */
-static void __attribute__((noreturn)) part(struct process *p)
+static void __attribute__((noreturn)) part(struct process *p, uint32_t status)
 {
     threads_seek(p); /* it may be the one that was interrupted for a signal to the process */
     give_shares_back(p);
     leave_group(p);
     thread_set_root(thread_self(), system_root_pfn, NULL);
-    while (!leave(p))
+    while (!leave(p, status))
         ;
     thread_exit();
 }
@@ -496,6 +522,8 @@ static void __attribute__((noreturn)) end_thread(struct process *p, uint32_t sta
 {
     struct failure *armed;
 
+    if (unlikely(ptrace_self() != NULL))
+        ptrace_last_step();
     process_tell_end(p);
     armed = failure_disarm(); /* allocated in kernel/sys/info/control_failure.c */
     if (armed)
@@ -504,7 +532,7 @@ static void __attribute__((noreturn)) end_thread(struct process *p, uint32_t sta
         ipl_t ipl;
 
         if (!leave_begin(p, status))
-            part(p);
+            part(p, status);
         (void)wait_alone(p, WAIT_UNINTERRUPTIBLE);
         ipl = lock_both(p); /* and so see all that the others did */
         p->alone = true;
@@ -520,6 +548,8 @@ void process_thread_exit(uint32_t status)
 {
     struct process *p = process_self();
 
+    if (unlikely(ptrace_self() != NULL))
+        ptrace_exit(status);
     if (process_alone(p) && uthread_self()->tid != p->pid)
         status = p->sig->first_status;
     end_thread(p, status);
@@ -529,6 +559,8 @@ void process_exit(uint32_t status)
 {
     struct process *p = process_self();
 
+    if (unlikely(ptrace_self() != NULL))
+        ptrace_exit(status);
     if (!process_alone(p)) {
         ipl_t ipl = spin_lock(&p->sig->lock);
 
@@ -591,8 +623,11 @@ int threads_end_others(void)
         u->tid = p->pid;
     }
     unlock_both(p, ipl);
-    if (!err)
+    if (!err) {
         threads_end_group(p);
+        if (unlikely(u->trace || p->sig->first.trace))
+            ptrace_exec_number(p);
+    }
     return err ? -EAGAIN : 0;
 }
 

@@ -38,13 +38,18 @@ static uint64_t chosen(enum sysparam_id parameter, uint64_t otherwise)
     return value < 0 ? otherwise : (uint64_t)value;
 }
 
+uint64_t quota_user_limit(enum quota_kind kind)
+{
+    return chosen(kinds[kind].parameter, defaults[kind]);
+}
+
 void quota_set_limits(void)
 {
     struct quota_limits limits = {
         .page_floor = (int64_t)chosen(SYSPARAM_ROOT_RESERVE, default_reserve)};
 
     for (unsigned k = 0; k < QUOTA_KINDS; k++)
-        limits.each[k] = chosen(kinds[k].parameter, defaults[k]);
+        limits.each[k] = quota_user_limit(k);
     account_set_limits(&limits);
 }
 
@@ -71,10 +76,12 @@ void quota_boot_memory(uint64_t npages)
     defaults[QUOTA_INODES] = npages;
     defaults[QUOTA_FILES] = npages;
     defaults[QUOTA_WATCHES] = npages;
+    defaults[QUOTA_INOTIFY_WATCHES] = npages / 2;
     /* A search for cycles looks at all of them. */
     defaults[QUOTA_FLIGHTS] = MIN(npages / 16, UINT64_C(4096));
     defaults[QUOTA_LOCKS] = npages;
     defaults[QUOTA_SHARED] = npages / 2;
+    defaults[QUOTA_MESSAGE_BYTES] = (npages << PAGE_SHIFT) / 64;
     defaults[QUOTA_REGIONS] = npages;
     defaults[QUOTA_SECTION_MAPS] = npages;
     defaults[QUOTA_PROCESSES] = npages / 16;

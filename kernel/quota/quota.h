@@ -131,6 +131,8 @@ extern struct quota_count quota_users[QUOTA_KINDS];
 void account_set_limits(const struct quota_limits *limits);
 /* The same with the limits that follow from the system parameters, after one was set (limits.c). */
 void quota_set_limits(void);
+/* The limit of a kind that those parameters give each user but user 0. */
+uint64_t quota_user_limit(enum quota_kind kind);
 /* Boot: there are `total` of a kind. Keep a share of them for user 0. */
 void quota_boot_total(enum quota_kind kind, uint64_t total);
 /* Boot: there are npages of memory. After the system parameters are set. */

@@ -29,7 +29,7 @@ void fair_queue_init(struct fair_queue *q, struct fair_node *owner)
 
 void fair_set_weight(struct fair_node *n, uint32_t weight)
 {
-    n->weight = weight;
+    __atomic_store_n(&n->weight, weight, __ATOMIC_RELAXED);
     n->rate = ((uint64_t)FAIR_WEIGHT << FAIR_RATE_SHIFT) / weight;
     n->request = FAIR_REQUEST * n->rate >> FAIR_RATE_SHIFT;
     n->grain = FAIR_GRAIN * n->rate >> FAIR_RATE_SHIFT;
@@ -53,6 +53,24 @@ uint32_t fair_weight_of_nice(int nice)
                                          70,    56,    45,    36,    29,    23,    18,    15};
 
     return weights[nice + 20];
+}
+
+/* The comparison needs no division, of which most calls would have no use. */
+void fair_set_share(struct fair_node *n, uint64_t here, uint64_t all)
+{
+    uint64_t wanted = MAX(FAIR_WEIGHT * here, FAIR_WEIGHT_MIN * all), has = n->weight * all;
+
+    if (16 * (wanted > has ? wanted - has : has - wanted) > has)
+        fair_set_weight(n, fair_share(here, all));
+}
+
+uint32_t fair_load(const struct fair_queue *q)
+{
+    uint64_t load = q->current ? q->current->weight : 0;
+
+    if (q->root)
+        load += fair_has_children(q->root) ? q->weights : q->root->weight;
+    return (uint32_t)load;
 }
 
 /* ---- the tree ---- */
@@ -430,13 +448,6 @@ static bool is_another_due(const struct fair_queue *q, const struct fair_node *n
     const struct fair_node *best = earliest(q, moment + moment_of(q, n), weights + n->weight);
 
     return best && fair_before(best->deadline, n->deadline);
-}
-
-void fair_excuse(struct fair_node *n, uint32_t now, uint32_t used, uint32_t lost)
-{
-    n->v -= (uint64_t)(lost < used ? lost : used) * n->rate >> FAIR_RATE_SHIFT;
-    while ((n = n->queue->owner))
-        n->start += lost < now - n->start ? lost : now - n->start;
 }
 
 bool fair_tick(struct fair_node *n, uint32_t now, bool keep)

@@ -26,6 +26,8 @@
 #include "kernel/base/list.h"
 
 #define FAIR_WEIGHT     1024u /* of nice 0, and of each user */
+#define FAIR_WEIGHT_MIN 32u   /* of a user on a CPU where few of its threads are */
+#define FAIR_GAP_MIN    64u   /* between the loads of two CPUs: what is less is left */
 #define FAIR_RATE_SHIFT 20u
 
 struct fair_queue;
@@ -47,8 +49,8 @@ struct fair_node {
     uint64_t request; /* virtual length of a request */
     uint64_t grain; /* virtual: how much earlier than another deadline its own must be to preempt */
     uint64_t credit; /* virtual: how far below the others v may be after a sleep */
-    uint32_t weight;
-    uint32_t start; /* of a group that is current: it is charged up to this cycle */
+    uint32_t weight; /* atomic: others read that of a user as a hint */
+    uint32_t start;  /* of a group that is current: it is charged up to this cycle */
     uint8_t red;
     uint8_t urgent;          /* enum fair_urgent */
     struct list urgent_link; /* in queue->urgent while `urgent` is FAIR_HURRIES */
@@ -71,6 +73,10 @@ struct fair_queue {
    woken node must be for it to preempt. */
 #define FAIR_REQUEST 488281u /* 2 ticks of 1/1,024 s */
 #define FAIR_GRAIN   244141u /* 1 tick: what is less waits for a tick */
+/* The most that is charged at once. Each tick charges who runs, and the kernel never keeps it off
+   for long: if more time has passed, the host has not run this CPU, and nobody has made progress
+   for which others would be owed any. */
+#define FAIR_CHARGE_MAX (2 * FAIR_GRAIN)
 
 static inline bool fair_before(uint64_t a, uint64_t b) { return (int64_t)(a - b) < 0; }
 
@@ -91,6 +97,32 @@ void fair_node_init(struct fair_node *n, struct fair_queue *q, struct fair_queue
                     uint32_t weight);
 /* Change the weight of n, which is in no tree. */
 void fair_set_weight(struct fair_node *n, uint32_t weight);
+/* All users weigh the same over all CPUs together. `all`: the sum of the weights of a user's
+   threads that are ready or run, above 0; `here`: of those on one CPU, or of one of them, at most
+   `all`. fair_share(): what the user's group weighs on that CPU; fair_part(): what that thread adds
+   to it. */
+static inline uint32_t fair_part(uint64_t here, uint64_t all)
+{
+    return (uint32_t)(FAIR_WEIGHT * here / all);
+}
+static inline uint32_t fair_share(uint64_t here, uint64_t all)
+{
+    return MAX(fair_part(here, all), FAIR_WEIGHT_MIN);
+}
+/* Give n, the node of a user, which is current and charged, its share, if that has changed by more
+   than a sixteenth. */
+void fair_set_share(struct fair_node *n, uint64_t here, uint64_t all);
+/* The weight of all ready nodes of a CPU's queue: its load. */
+uint32_t fair_load(const struct fair_queue *q);
+/* Does it make the loads of two CPUs, `gap` apart, more equal to move a thread of the weight `one`,
+   whose user has `all`, so that it is not moved back afterwards? It does if gap exceeds what it
+   adds, its part; the margin keeps loads that are measured a little wrong from moving it to and
+   fro. That is a quarter of its part if it is one of few: two such threads must not share a CPU for
+   the sake of a margin. Where there are many it is half of the part, as others do as well. */
+static inline bool fair_moves(uint32_t gap, uint64_t one, uint64_t all)
+{
+    return gap >= FAIR_GAP_MIN && 4 * gap * all >= (all < 8 * one ? 5 : 6) * FAIR_WEIGHT * one;
+}
 /* The weight of a nice value, -20 to 19: each step is a factor of about 1.25. */
 uint32_t fair_weight_of_nice(int nice);
 
@@ -100,9 +132,10 @@ void fair_tree_remove(struct fair_queue *q, struct fair_node *n);
 struct fair_node *fair_tree_pop(struct fair_queue *q);
 void fair_raise_floor(struct fair_queue *q, uint64_t floor);
 
+/* n has been current for so many cycles. */
 static inline void fair_charge(struct fair_node *n, uint32_t cycles)
 {
-    n->v += cycles * n->rate >> FAIR_RATE_SHIFT;
+    n->v += MIN(cycles, FAIR_CHARGE_MAX) * n->rate >> FAIR_RATE_SHIFT;
 }
 
 /* n, current, yields: it forgoes the rest of its request, as if it had used it. Otherwise hundreds
@@ -205,9 +238,6 @@ void fair_put_back(struct fair_node *n, uint32_t now);
 struct fair_node *fair_pass(struct fair_node *n, uint32_t now);
 /* Thread n, on no queue, becomes current, as no thread is; its groups become current with it. */
 void fair_resume(struct fair_node *n, uint32_t now);
-/* Thread n, current, is about to be charged for `used` cycles, up to now, but was not run in the
-   last `lost` of them: neither it nor its groups will be charged for those. */
-void fair_excuse(struct fair_node *n, uint32_t now, uint32_t used, uint32_t lost);
 /* A clock tick met thread n, current and charged. Should another one run? keep: not another of its
    own queue. */
 bool fair_tick(struct fair_node *n, uint32_t now, bool keep);

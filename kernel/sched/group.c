@@ -11,15 +11,36 @@
 
 #include "kernel/sched/sched_private.h"
 
+#define NICE_MAX 19
+
 struct sched_group sched_kernel_group;
 
 void sched_group_init(struct sched_group *g, struct sched_group *parent)
 {
+    g->top = parent ? parent->top : g;
     for (unsigned i = 0; i < MAX_CPUS; i++) {
         fair_node_init(&g->nodes[i], parent ? &parent->queues[i] : &runqs[i].fair, &g->queues[i],
                        FAIR_WEIGHT);
         fair_queue_init(&g->queues[i], &g->nodes[i]);
     }
+}
+
+uint64_t sched_active(const struct sched_group *g)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < MAX_CPUS; i++)
+        sum += __atomic_load_n(&g->active[i], __ATOMIC_RELAXED);
+    return sum;
+}
+
+void sched_set_share(struct runq *rq, const struct thread *t)
+{
+    struct sched_group *g = t->group->top;
+    unsigned cpu = runq_cpu(rq);
+
+    if (t->prio == PRIO_NORMAL)
+        fair_set_share(&g->nodes[cpu], g->active[cpu], sched_active(g));
 }
 
 /* Take t, whose run queue rq is locked, out of the fair rule, and return whether it was in it: only
@@ -29,7 +50,7 @@ static bool runq_part(struct runq *rq, struct thread *t)
     if (t->prio != PRIO_NORMAL || t->fair.queue == NULL)
         return false;
     if (t->state == THREAD_RUNNING)
-        fair_stop(&t->fair, clock_cycles(), false);
+        runq_stop(rq, t, clock_cycles());
     else if (t->state == THREAD_RUNNABLE)
         runq_take(rq, t);
     else
@@ -40,7 +61,7 @@ static bool runq_part(struct runq *rq, struct thread *t)
 static void runq_rejoin(struct runq *rq, struct thread *t)
 {
     if (t->state == THREAD_RUNNING)
-        fair_resume(&t->fair, clock_cycles());
+        runq_resume(rq, t, clock_cycles());
     else
         runq_put(rq, t);
     if (t->state == THREAD_RUNNABLE && thread_hurries(t))
@@ -65,18 +86,38 @@ void thread_set_group(struct thread *t, struct sched_group *g)
     ipl_restore(ipl);
 }
 
-void thread_set_nice(struct thread *t, int nice)
+int thread_lent_nice(const struct thread *t)
+{
+    int nice = __atomic_load_n(&t->nice, __ATOMIC_RELAXED);
+    int lent = NICE_MAX - __atomic_load_n(&t->lent, __ATOMIC_RELAXED);
+
+    return MIN(nice, lent);
+}
+
+/* Set t's nice value and what it is lent, and its weight by the better one. */
+static void set_nice(struct thread *t, const int *nice, const int *lent)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
     struct runq *rq = runq_lock_of(t);
     bool in = runq_part(rq, t);
 
-    __atomic_store_n(&t->nice, (int8_t)nice, __ATOMIC_RELAXED);
-    fair_set_weight(&t->fair, fair_weight_of_nice(nice));
+    if (nice)
+        __atomic_store_n(&t->nice, (int8_t)*nice, __ATOMIC_RELAXED);
+    if (lent)
+        __atomic_store_n(&t->lent, (int8_t)(NICE_MAX - *lent), __ATOMIC_RELAXED);
+    fair_set_weight(&t->fair, fair_weight_of_nice(thread_lent_nice(t)));
     if (in)
         runq_rejoin(rq, t);
     spin_unlock_at_ipl(&rq->lock);
     ipl_restore(ipl);
+}
+
+void thread_set_nice(struct thread *t, int nice) { set_nice(t, &nice, NULL); }
+
+void thread_lend_nice(struct thread *t, int nice)
+{
+    if (NICE_MAX - __atomic_load_n(&t->lent, __ATOMIC_RELAXED) != nice)
+        set_nice(t, NULL, &nice);
 }
 
 struct thread_share thread_share(const struct thread *t)
@@ -100,10 +141,10 @@ void sched_own_priority(unsigned prio)
 
     spin_lock_at_ipl(&rq->lock);
     if (t->prio == PRIO_NORMAL)
-        fair_stop(&t->fair, clock_cycles(), false);
+        runq_stop(rq, t, clock_cycles());
     __atomic_store_n(&t->prio, (uint8_t)prio, __ATOMIC_RELAXED); /* also read without the lock */
     if (prio == PRIO_NORMAL)
-        fair_resume(&t->fair, clock_cycles());
+        runq_resume(rq, t, clock_cycles());
     if (prioq_has(&rq->ready, prio + 1))
         runq_kick(rq);
     spin_unlock_at_ipl(&rq->lock);

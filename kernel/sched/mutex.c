@@ -68,9 +68,10 @@ static uint64_t wait_ended(struct thread *t, uint64_t start, bool measured)
     return measured ? wait_ns : 0;
 }
 
-/* Statistics: the caller has become a reader of m. */
-static void __attribute__((noinline)) note_reader(const struct mutex *m, bool waited,
-                                                  uint64_t wait_ns, uint64_t place)
+/* Statistics: the caller has become a reader of m. Returns 0, so that this can be the tail call of
+   a function that has to return that. */
+static int __attribute__((noinline)) note_reader(const struct mutex *m, bool waited,
+                                                 uint64_t wait_ns, uint64_t place)
 {
     struct lockstat_hold h = {.kind = LOCKSTAT_MUTEX,
                               .name = m->name,
@@ -81,11 +82,12 @@ static void __attribute__((noinline)) note_reader(const struct mutex *m, bool wa
                               .wait_ns = wait_ns};
 
     lockstat_note(lockstat_round_of(LOCKSTAT_MUTEX), &h, LOCKSTAT_TAKEN);
+    return 0;
 }
 
-/* Statistics: the caller has become the writer of m. */
-static void __attribute__((noinline)) begin_measured(struct mutex *m, bool waited, uint64_t wait_ns,
-                                                     uint64_t place)
+/* Statistics: the caller has become the writer of m. Returns 0, as note_reader(). */
+static int __attribute__((noinline)) begin_measured(struct mutex *m, bool waited, uint64_t wait_ns,
+                                                    uint64_t place)
 {
     uint32_t round = lockstat_round_of(LOCKSTAT_MUTEX);
     struct lockstat_hold h = {.kind = LOCKSTAT_MUTEX,
@@ -99,6 +101,7 @@ static void __attribute__((noinline)) begin_measured(struct mutex *m, bool waite
     m->measured = round;
     lockstat_note(round, &h, LOCKSTAT_TAKEN);
     m->hold_start_ns = clock_ns();
+    return 0;
 }
 
 /* Record what t is about to wait for, for the freezer and displays. */
@@ -106,6 +109,12 @@ static void wants(struct thread *t, struct mutex *m, const char *name)
 {
     __atomic_store_n(&t->wants, m, __ATOMIC_RELAXED);
     __atomic_store_n(&t->wants_name, name, __ATOMIC_RELAXED);
+}
+
+/* How t waits, which asked for `flags`. */
+static unsigned how_to_wait(const struct thread *t, unsigned flags)
+{
+    return t->settling ? WAIT_UNINTERRUPTIBLE : flags;
 }
 
 static int __attribute__((noinline)) lock_slowly(struct mutex *m, unsigned flags, uint64_t place)
@@ -122,7 +131,7 @@ static int __attribute__((noinline)) lock_slowly(struct mutex *m, unsigned flags
         uint64_t start = clock_ns();
 
         wants(t, m, m->name);
-        err = mutex_word_lock_slow(&m->state, &m->queue, flags);
+        err = mutex_word_lock_slow(&m->state, &m->queue, how_to_wait(t, flags));
         wants(t, NULL, NULL);
         wait_ns = wait_ended(t, start, measured);
     }
@@ -160,7 +169,7 @@ int mutex_lock_killable(struct mutex *m)
     __atomic_store_n(&m->owner, t, __ATOMIC_RELAXED);
     note_held(m, t, (uint64_t)__builtin_return_address(0));
     if (measuring())
-        begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
+        return begin_measured(m, false, 0, (uint64_t)__builtin_return_address(0));
     return 0;
 }
 
@@ -194,7 +203,7 @@ static int __attribute__((noinline)) lock_shared_slowly(struct mutex *m, unsigne
         uint64_t start = clock_ns();
 
         wants(t, m, m->name);
-        err = mutex_word_lock_shared_slow(&m->state, &m->queue, flags);
+        err = mutex_word_lock_shared_slow(&m->state, &m->queue, how_to_wait(t, flags));
         wants(t, NULL, NULL);
         wait_ns = wait_ended(t, start, measured);
     }
@@ -231,7 +240,7 @@ int mutex_lock_shared_killable(struct mutex *m)
         return lock_shared_slowly(m, WAIT_KILLABLE, (uint64_t)__builtin_return_address(0));
     note_held(m, t, (uint64_t)__builtin_return_address(0));
     if (measuring())
-        note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
+        return note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
     return 0;
 }
 
@@ -324,6 +333,11 @@ void mutex_unlock_shared(struct mutex *m)
         return;
     }
     held_set(t, t->held_mutexes - 1);
+}
+
+bool mutex_wanted(const struct mutex *m)
+{
+    return (__atomic_load_n(&m->state, __ATOMIC_RELAXED) & MUTEX_WAITERS) != 0;
 }
 
 bool mutex_held(const struct mutex *m)

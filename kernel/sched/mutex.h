@@ -38,6 +38,8 @@ void mutex_unlock_shared(struct mutex *m);
    that finds the mutex free takes it in any case. */
 int mutex_lock_killable(struct mutex *m) __attribute__((warn_unused_result));
 int mutex_lock_shared_killable(struct mutex *m) __attribute__((warn_unused_result));
+/* May others be waiting for m, which the caller holds? A long hold can be divided for them. */
+bool mutex_wanted(const struct mutex *m);
 bool mutex_held(const struct mutex *m); /* exclusively, by this thread */
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef KERNEL_SCHED_PATIENCE_H
 #define KERNEL_SCHED_PATIENCE_H
 
+#include "kernel/sched/perturb.h"
 #include "kernel/sched/timer.h"
 
 #define PATIENCE_ROUNDS 4096u /* of a waiting loop, between two readings of the clock */
@@ -33,6 +34,8 @@ static inline bool patience_lost(struct patience *p)
 {
     if (likely(++p->rounds % PATIENCE_ROUNDS != 0))
         return false;
+    if (perturb_on())
+        perturb_wait();
     if (p->reads++ == 0)
         p->start_ns = clock_ns();
     return p->reads > patience_limits.reads && clock_ns() - p->start_ns > patience_limits.ns;

@@ -1,13 +1,14 @@
 /*
  * How a seed selects an order of events (perturb.h).
  *
- * QEMU gives each CPU in its turn an equal share of the instructions that are left until the next
- * timer of any device. Without alarms that is a quarter of a clock tick, about 240,000 instructions
- * at shift 0, and the turns begin at the same points whatever happens. An alarm of any CPU is such
- * a timer. Delays are drawn between 512 and 131,071 instructions, with each power of two equally
- * likely, so that turns of some hundred instructions, in which most races lie, are as common as
- * long ones. Serving an alarm takes about 400 instructions, so at worst, when four CPUs draw the
- * shortest delay at once, a quarter of the time is spent on alarms.
+ * QEMU gives a CPU in its turn the instructions that are left until the next timer of any device:
+ * all of them (7.2), or an equal share for each CPU (later ones). Without alarms that is a clock
+ * tick, about 980,000 instructions at shift 0, or a part of it, and the turns begin at the same
+ * points whatever happens. An alarm of any CPU is such a timer. Delays are drawn between 512 and
+ * 131,071 instructions, with each power of two equally likely, so that turns of some hundred
+ * instructions, in which most races lie, are as common as long ones. Serving an alarm takes about
+ * 400 instructions, so at worst, when four CPUs draw the shortest delay at once, a quarter of the
+ * time is spent on alarms.
  *
  * Some of the alarms (none, one in 16, one in 4, or all, depending on the seed) preempt the
  * interrupted thread in favour of another; the others change only the turns.
@@ -16,6 +17,12 @@
  * Time advances by one unit for each instruction of any CPU, so two runs that differ in the order
  * of any two instructions before an interrupt differ in the digest, except for a collision of 64
  * bits.
+ *
+ * Setting an alarm ends all turns, and without that QEMU 7.2 may give every turn to the same CPU:
+ * when a turn has used up the time until a clock tick, the next CPU's is empty, and it is the first
+ * one's again. A CPU that waits for another with the clock blocked sets no alarm. So it waits for
+ * an interrupt, which ends its turn, as soon as one is pending for certain, so that it does not
+ * sleep.
  *
  * Everything belongs to one CPU and is changed at IPL_CLOCK; the totals are read atomically.
  */
@@ -100,6 +107,12 @@ void perturb_cpu_start(void)
 {
     if (perturb_on())
         arm(&perturb_cpus[cpu_id()]);
+}
+
+void perturb_wait(void)
+{
+    if (ipl_get() >= IPL_CLOCK && clock_ns() > runq_self()->next_tick_ns + CLOCK_TICK_NS)
+        pal_wtint(0);
 }
 
 void perturb_clock(const struct trapframe *f)

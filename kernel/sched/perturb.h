@@ -26,6 +26,9 @@ void perturb_cpu_start(void);
 static inline bool perturb_keeps_awake(unsigned cpu) { return perturb_on() && cpu == 0; }
 /* Add the clock interrupt of this CPU, at IPL_CLOCK and before it is served, to the digest. */
 void perturb_clock(const struct trapframe *f);
+/* This CPU has been waiting for another one for some time: end its turn, so that the other has one.
+   Any IPL. */
+void perturb_wait(void);
 /* Number of alarms of all CPUs so far; 0 without schedules. Any IPL. */
 uint64_t perturb_points(void);
 /* Print a summary of the schedule on the console; repeated runs of it print the same. */

@@ -12,40 +12,47 @@
 #define KERNEL_SCHED_RANK_H
 
 enum spin_rank {
-    RANK_PROC = 10,        /* process table, parent/child links          IPL_ASTDEL */
-    RANK_THREADS = 11,     /* table of threads                           IPL_ASTDEL */
-    RANK_QUOTA = 12,       /* table of accounts (kernel/quota)           IPL_ASTDEL */
-    RANK_HOMES = 13,       /* where files have a name                    IPL_ASTDEL */
-    RANK_FILE = 14,        /* descriptor table, working directory        IPL_ASTDEL */
-    RANK_WATCH = 16,       /* who watches a file by epoll                IPL_ASTDEL */
-    RANK_FUTEX = 18,       /* waiters of some futexes                    IPL_ASTDEL */
-    RANK_IPC = 19,         /* one table of System V IPC                  IPL_ASTDEL */
-    RANK_SECTION = 20,     /* section state that page faults read        IPL_ASTDEL */
-    RANK_OBJECT = 24,      /* pages and mappings of one mm object        IPL_ASTDEL */
-    RANK_PTPAGE = 25,      /* page tables of one address space           IPL_ASTDEL */
-    RANK_NAMES = 26,       /* names of sockets                           IPL_ASTDEL */
-    RANK_EVENT = 27,       /* one eventfd                                IPL_ASTDEL */
-    RANK_SOCKET = 28,      /* one socket                                 IPL_ASTDEL */
-    RANK_SOCKET_WORK = 29, /* files of dropped messages                  IPL_ASTDEL */
-    RANK_TTY = 30,         /* console line discipline                    IPL_DEVICE */
-    RANK_DEVICE = 32,      /* one serial line                            IPL_DEVICE */
-    RANK_POOL = 40,        /* nonpaged pool, variable list               IPL_CLOCK */
-    RANK_PFN = 44,         /* page lists of one RAD                      IPL_CLOCK */
-    RANK_TIMERFD = 45,     /* one timerfd                                IPL_CLOCK */
-    RANK_SIGNAL = 46,      /* signals and alarm of one process           IPL_CLOCK */
-    RANK_POLL = 47,        /* those who poll one object                  IPL_CLOCK */
-    RANK_EPOLL = 48,       /* what is ready in one epoll instance        IPL_CLOCK */
-    RANK_RELAY = 49,       /* what the relay of poll is to report        IPL_CLOCK */
-    RANK_WAIT = 50,        /* one wait queue                             IPL_CLOCK */
-    RANK_TIMER = 54,       /* one CPU's timer queue                      IPL_CLOCK */
-    RANK_SCHED = 56,       /* one CPU's run queue; never two at once     IPL_CLOCK */
+    RANK_PROC = 10,         /* process table, parent/child links          IPL_ASTDEL */
+    RANK_THREADS = 11,      /* table of threads                           IPL_ASTDEL */
+    RANK_QUOTA = 12,        /* table of accounts (kernel/quota)           IPL_ASTDEL */
+    RANK_HOMES = 13,        /* where files have a name                    IPL_ASTDEL */
+    RANK_FILE = 14,         /* descriptor table, working directory        IPL_ASTDEL */
+    RANK_SHARE = 15,        /* requests to the server of a shared folder  IPL_ASTDEL */
+    RANK_WATCH = 16,        /* who watches a file by epoll                IPL_ASTDEL */
+    RANK_PTYS = 17,         /* names of pseudo-terminals                  IPL_ASTDEL */
+    RANK_FUTEX = 18,        /* waiters of some futexes                    IPL_ASTDEL */
+    RANK_FUTEX_OWNERS = 18, /* who owns and waits for which futexes      IPL_ASTDEL */
+    RANK_NOTIFY = 19,       /* one instance of inotify                    IPL_ASTDEL */
+    RANK_IPC = 19,          /* one table of System V IPC                  IPL_ASTDEL */
+    RANK_SECTION = 20,      /* section state that page faults read        IPL_ASTDEL */
+    RANK_OBJECT = 24,       /* pages and mappings of one mm object        IPL_ASTDEL */
+    RANK_PTPAGE = 25,       /* page tables of one address space           IPL_ASTDEL */
+    RANK_NAMES = 26,        /* names of sockets                           IPL_ASTDEL */
+    RANK_MQUEUE = 27,       /* one message queue of POSIX                 IPL_ASTDEL */
+    RANK_EVENT = 27,        /* one eventfd                                IPL_ASTDEL */
+    RANK_SOCKET = 28,       /* one socket                                 IPL_ASTDEL */
+    RANK_SOCKET_WORK = 29,  /* files of dropped messages                  IPL_ASTDEL */
+    RANK_TTY = 30,          /* console line discipline                    IPL_DEVICE */
+    RANK_DEVICE = 32,       /* one serial line                            IPL_DEVICE */
+    RANK_POOL = 40,         /* nonpaged pool, variable list               IPL_CLOCK */
+    RANK_PFN = 44,          /* page lists of one RAD                      IPL_CLOCK */
+    RANK_TIMERFD = 45,      /* one timerfd                                IPL_CLOCK */
+    RANK_SIGNAL = 46,       /* signals and alarm of one process           IPL_CLOCK */
+    RANK_POLL = 47,         /* those who poll one object                  IPL_CLOCK */
+    RANK_EPOLL = 48,        /* what is ready in one epoll instance        IPL_CLOCK */
+    RANK_RELAY = 49,        /* what the relay of poll is to report        IPL_CLOCK */
+    RANK_WAIT = 50,         /* one wait queue                             IPL_CLOCK */
+    RANK_TIMER = 54,        /* one CPU's timer queue                      IPL_CLOCK */
+    RANK_SCHED = 56,        /* one CPU's run queue; never two at once     IPL_CLOCK */
 };
 
 enum mutex_rank {
     MUTEX_PROC_FILE = 5,   /* the position of an open file of /proc, while its text is produced */
     MUTEX_COLLECT = 6,     /* files of dropped messages are closed while it is held */
+    MUTEX_NAMES = 6,       /* the private logical names of one process are changed or copied */
     MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
     MUTEX_LNM = 8,         /* logical names; user memory may be accessed while it is held */
+    MUTEX_HUGE_FILE = 8,   /* a file of huge pages: sections are made, user memory accessed */
     MUTEX_SECTION_END = 9, /* shared: release what a section held; exclusive: create a section */
     MUTEX_GSD = 10,        /* global section directory */
     MUTEX_EPOLL_NEST = 11, /* which epoll instance watches which */
@@ -59,10 +66,15 @@ enum mutex_rank {
     MUTEX_DIRECTORY = 17,  /* one directory; several only with MUTEX_RENAME held exclusively */
     MUTEX_INODE = 18,      /* one file, pipe or stream; user memory is copied while it is held,
                               hence below MUTEX_ASPACE */
+    MUTEX_FUTEX_PI = 18,   /* some futexes with inheritance; no page faults while it is held */
     MUTEX_PROCESS = 19,    /* the break of one process */
+    MUTEX_HUGE_FAULT = 19, /* faults on private huge pages */
     MUTEX_ASPACE = 20,     /* map of one address space (fork: the parent's, then the child's) */
+    MUTEX_SHARE = 21,      /* which files of a shared folder are known; taken by faults */
     MUTEX_IPC = 21,        /* one set of semaphores, or queue of messages */
     MUTEX_FLIGHT = 22,     /* which files are in messages of sockets */
+    MUTEX_HUGE_POOL = 23,  /* which huge pages are free */
+    MUTEX_NOTIFY = 24,     /* watches of some inodes, while they report */
     MUTEX_PGDYN = 40,      /* paged pool, variable list */
 };
 

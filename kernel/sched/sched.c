@@ -142,28 +142,44 @@ static inline __attribute__((always_inline)) void runq_add(struct runq *rq, stru
         runq_kick(rq);
 }
 
-/* The CPU on which t should run: `last`, or one that is less loaded. Of equally loaded CPUs those
-   of t's home domain are preferred. Only a hint: all that it reads may change meanwhile. */
+/* The load of CPU i as a thread of g, a user's group whose threads with this one weigh `all`, would
+   find it, times `all`: the mean load of the other users, and what g has there at this moment. 0:
+   the CPU is idle. */
+static uint64_t load_for(const struct sched_group *g, uint64_t all, unsigned i)
+{
+    uint64_t active = __atomic_load_n(&g->active[i], __ATOMIC_RELAXED);
+    int64_t others = __atomic_load_n(&runqs[i].load, __ATOMIC_RELAXED) / LOAD_TICKS;
+
+    if (cpu_is_idle(i) && runq_ready(&runqs[i]) == 0)
+        return 0;
+    if (active)
+        others -= __atomic_load_n(&g->nodes[i].weight, __ATOMIC_RELAXED);
+    return (uint64_t)MAX(others, 0) * all + FAIR_WEIGHT * active + 1;
+}
+
+/* The CPU on which t should run: `last`, or one that is less loaded by a quarter of what t adds, as
+   its cache has nothing of t's; it comes before those of other domains than t's home by half of
+   that. An idle one comes before all. Only a hint: all that it reads may change meanwhile. */
 static unsigned choose_cpu(const struct thread *t, unsigned last)
 {
     cpumask_t allowed = t->affinity & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
     cpumask_t near = rad_count == 1 ? ~0ul
                                     : rad_cpus(__atomic_load_n(&t->home_rad, __ATOMIC_RELAXED));
+    uint64_t all, quarter, best_load = UINT64_MAX;
     unsigned best = last;
-    uint32_t best_load = UINT32_MAX;
 
     if ((allowed & near & (1ul << last)) && cpu_is_idle(last) && runq_ready(&runqs[last]) == 0)
         return last;
+    all = sched_active(t->group->top) + t->fair.weight;
+    quarter = FAIR_WEIGHT / 4 * t->fair.weight;
     for (cpumask_t m = allowed; m; m &= m - 1) {
         unsigned i = bit_lowest(m);
-        uint32_t load = 4 * runq_ready(&runqs[i]);
+        uint64_t load = load_for(t->group->top, all, i);
 
-        if (!cpu_is_idle(i))
-            load += 4;
-        if (i != last)
-            load += 1; /* its cache has nothing of t's */
+        if (load && i != last)
+            load += quarter + FAIR_GAP_MIN / 2 * all;
         if (!((near >> i) & 1))
-            load += 2;
+            load += load ? 2 * quarter : 1;
         if (load < best_load) {
             best = i;
             best_load = load;
@@ -237,7 +253,7 @@ static inline __attribute__((always_inline)) void make_runnable(struct runq *rq,
                                                                 bool follow)
 {
     __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED) && move_to_better(rq, t, follow))
+    if (rq->several && move_to_better(rq, t, follow))
         return;
     runq_add(rq, t);
     spin_unlock_at_ipl(&rq->lock);
@@ -254,9 +270,11 @@ void sched_enqueue_new(struct thread *t)
     spin_lock_at_ipl(&rq->lock);
     t->nice = self->nice;
     fair_inherit(&t->fair, &self->fair);
+    if (unlikely(self->lent)) /* that is its own alone */
+        fair_set_weight(&t->fair, fair_weight_of_nice(t->nice));
     spin_unlock_at_ipl(&rq->lock);
     thread_state_set_locked(t, THREAD_RUNNABLE);
-    t->last_cpu = choose_cpu(t, cpu_id());
+    t->last_cpu = rq->several ? choose_cpu(t, cpu_id()) : cpu_id();
     runq_deliver(t);
     ipl_restore(ipl);
 }
@@ -352,6 +370,8 @@ static inline __attribute__((always_inline)) void switch_to(struct runq *rq, str
 
     trace(rq, cycles, TRACE_SWITCH, next->tid, self->tid, self->state);
     next->start_cycles = cycles;
+    if (unlikely(rq->several) && next->group != self->group && rq->fair.root)
+        sched_set_share(rq, next);
     count_up(&next->switches);
     count_up(&rq->switches);
     thread_state_set_locked(next, THREAD_RUNNING);
@@ -396,7 +416,7 @@ static struct thread *pick(struct runq *rq, uint32_t cycles)
         return rq->idle;
     if (likely(prioq_top(&rq->ready) == PRIO_NORMAL)) {
         next = thread_of_node(fair_pick(&rq->fair, cycles));
-        runq_note_taken(rq, next);
+        runq_note_taken(rq, next, NULL);
         if (unlikely(next->fair.urgent != FAIR_CALM))
             end_hurry_early(next);
         return next;
@@ -418,7 +438,7 @@ static struct thread *__attribute__((noinline)) stop_and_pick(struct runq *rq, u
     struct thread *self = thread_self();
 
     if (self->prio == PRIO_NORMAL)
-        fair_stop(&self->fair, cycles, false);
+        runq_stop(rq, self, cycles);
     if (self->hw.cpu->resched)
         clear_resched(rq, self);
     return pick(rq, cycles);
@@ -438,7 +458,7 @@ static inline __attribute__((always_inline)) void stop_and_schedule(struct runq 
                (n = self->fair.queue->root) && !fair_has_children(n) && !n->inner)) {
         self->fair.queue->current = fair_pop(self->fair.queue);
         next = thread_of_node(n);
-        runq_note_taken(rq, next);
+        runq_note_taken(rq, next, self);
     } else {
         next = stop_and_pick(rq, cycles);
     }
@@ -491,13 +511,13 @@ static struct thread *requeue(struct runq *rq, bool pass, uint32_t cycles)
     if (pass && !prioq_has(&rq->ready, PRIO_NORMAL + 1)) {
         next = thread_of_node(fair_pass(&self->fair, cycles));
         if (next != self) {
-            runq_note_taken(rq, next);
-            runq_note_ready(rq, self);
+            runq_note_taken(rq, next, NULL);
+            runq_note_ready(rq, self, false);
         }
         return next;
     }
     fair_put_back(&self->fair, cycles);
-    runq_note_ready(rq, self);
+    runq_note_ready(rq, self, false);
     if (unlikely(thread_comes_first(self)))
         fair_hurry(&self->fair);
     else

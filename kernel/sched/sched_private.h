@@ -18,6 +18,9 @@
    met it so: 10 ms, while the longest holds are of 1 ms. */
 #define SCHED_GRACE_TICKS 10u
 
+/* A CPU's load is a mean, because threads that run for a moment should not move others. */
+#define LOAD_TICKS 64
+
 enum { AFTER_NOTHING, AFTER_RETIRE, AFTER_CARRY };
 
 /* The most recent actions of a CPU, for panics and for the debugger. Written with the run queue
@@ -44,10 +47,12 @@ struct runq {
        last, and their number. Protected by lock; the number is also read as a hint. */
     struct list movable;
     uint32_t fair_ready;
-    uint32_t several;       /* there are several CPUs, and so the list is kept; atomic: set once */
-    bool pass;              /* the next preemption is for another thread; own CPU, IPL_CLOCK */
-    struct thread *current; /* protected by lock; also read by own CPU */
-    struct thread *idle;    /* constant once the CPU is online */
+    uint32_t several; /* there are several CPUs, for which more is kept; constant after boot */
+    int64_t load;     /* the mean of fair_load() over some LOAD_TICKS, times that; atomic */
+    int64_t seen;     /* what that was at the last look of sched_balance(); atomic */
+    bool pass;        /* the next preemption is for another thread; own CPU, IPL_CLOCK */
+    struct thread *current;       /* protected by lock; also read by own CPU */
+    struct thread *idle;          /* constant once the CPU is online */
     struct thread *switched_from; /* set before the switch, read after it, lock held */
     uint8_t after;                /* AFTER_*: what finish_switch is to do with it; as above */
     uint64_t next_tick_ns;        /* own CPU, IPL_CLOCK */
@@ -84,27 +89,48 @@ static inline uint32_t runq_ready(const struct runq *rq)
     return prioq_count(&rq->ready) + __atomic_load_n(&rq->fair_ready, __ATOMIC_RELAXED);
 }
 
-/* The fair threads of rq that are ready have become one more, t, or one less. */
-static inline void runq_note_ready(struct runq *rq, struct thread *t)
+/* Of t's user, the threads that are ready or run on the CPU of rq have become one more, t, if sign
+   is 1, or one less, -1. There are several CPUs. Lock held. */
+static inline void runq_count_active(struct runq *rq, const struct thread *t, int sign)
+{
+    uint64_t *sum = &t->group->top->active[runq_cpu(rq)];
+
+    __atomic_store_n(sum, *sum + (uint64_t)((int64_t)t->fair.weight * sign), __ATOMIC_RELAXED);
+}
+
+/* The fair threads of rq that are ready have become one more, t. comes: it did not run here before.
+ */
+static inline __attribute__((always_inline)) void runq_note_ready(struct runq *rq, struct thread *t,
+                                                                  bool comes)
 {
     uint32_t n = rq->fair_ready;
 
     __atomic_store_n(&rq->fair_ready, n + 1, __ATOMIC_RELAXED);
     if (n == 0)
         prioq_mark(&rq->ready, PRIO_NORMAL, true);
-    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED) && (t->affinity & (t->affinity - 1)))
-        list_add_tail(&rq->movable, &t->run_link);
+    if (unlikely(rq->several)) {
+        if (comes)
+            runq_count_active(rq, t, 1);
+        if (t->affinity & (t->affinity - 1))
+            list_add_tail(&rq->movable, &t->run_link);
+    }
 }
 
-static inline void runq_note_taken(struct runq *rq, struct thread *t)
+/* They have become one less, t. gone: t, if it will not run here, or the one that ran here and has
+   stopped being ready; NULL: neither. */
+static inline __attribute__((always_inline)) void runq_note_taken(struct runq *rq, struct thread *t,
+                                                                  const struct thread *gone)
 {
     uint32_t n = rq->fair_ready - 1;
 
     __atomic_store_n(&rq->fair_ready, n, __ATOMIC_RELAXED);
     if (n == 0)
         prioq_mark(&rq->ready, PRIO_NORMAL, false);
-    if (__atomic_load_n(&rq->several, __ATOMIC_RELAXED))
+    if (unlikely(rq->several)) {
+        if (gone)
+            runq_count_active(rq, gone, -1);
         list_remove(&t->run_link);
+    }
 }
 
 /* May others be waiting for t: does it hold a mutex, or was it woken to take one? The mutex of an
@@ -143,11 +169,11 @@ static inline bool thread_comes_first(const struct thread *t)
 }
 
 /* Put t on rq, locked, to which it belongs, or take it off. */
-static inline void runq_put(struct runq *rq, struct thread *t)
+static inline __attribute__((always_inline)) void runq_put(struct runq *rq, struct thread *t)
 {
     if (likely(t->prio == PRIO_NORMAL)) {
         fair_add(&t->fair);
-        runq_note_ready(rq, t);
+        runq_note_ready(rq, t, true);
     } else {
         prioq_add_tail(&rq->ready, &t->run_link, t->prio);
     }
@@ -157,10 +183,26 @@ static inline void runq_take(struct runq *rq, struct thread *t)
 {
     if (t->prio == PRIO_NORMAL) {
         fair_remove(&t->fair);
-        runq_note_taken(rq, t);
+        runq_note_taken(rq, t, t);
     } else {
         prioq_remove(&rq->ready, &t->run_link, t->prio);
     }
+}
+
+/* t, of PRIO_NORMAL, which runs on the CPU of rq, locked, and is charged, leaves the fair rule, or
+   comes back. */
+static inline void runq_stop(struct runq *rq, struct thread *t, uint32_t cycles)
+{
+    if (rq->several)
+        runq_count_active(rq, t, -1);
+    fair_stop(&t->fair, cycles, false);
+}
+
+static inline void runq_resume(struct runq *rq, struct thread *t, uint32_t cycles)
+{
+    if (rq->several)
+        runq_count_active(rq, t, 1);
+    fair_resume(&t->fair, cycles);
 }
 
 /* Is t, whose run queue is locked, on it? If not, it runs, waits, or is on its way to another. */
@@ -235,6 +277,13 @@ void sched_idle_loop(void) __attribute__((noreturn));
 
 /* group.c: set the priority of the current thread. IPL up to IPL_CLOCK, no spinlock held. */
 void sched_own_priority(unsigned prio);
+
+/* group.c: the sum of the weights of the threads of g, a user's group, that are ready or run on all
+   CPUs. Of the CPU whose run queue is locked it is exact, else a hint. */
+uint64_t sched_active(const struct sched_group *g);
+/* t runs on the CPU of rq, locked: if it is of PRIO_NORMAL, its user's group gets the weight that
+   is its share of this CPU. To be called when that group becomes current, and by ticks. */
+void sched_set_share(struct runq *rq, const struct thread *t);
 
 /* idle.c: called by the clock tick every BALANCE_TICKS. IPL_CLOCK, no spinlock held. */
 void sched_balance(unsigned self);

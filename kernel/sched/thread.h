@@ -45,6 +45,7 @@ struct thread {
      * thread, or before it runs. */
     struct account *account;
     int8_t nice;        /* -20 to 19; run queue's lock; atomic: also read without it */
+    int8_t lent;        /* how much better than 19 the nice value is that others lend it; as nice */
     uint64_t run_ns[2]; /* CPU time up to start_cycles in the kernel [0] and in user mode [1]; own
                               CPU, IPL_CLOCK; atomic: read by others */
     uint64_t *run_sum;  /* the one of the mode in which the last clock tick found it; as run_ns */
@@ -60,6 +61,9 @@ struct thread {
                          atomic: a hint to others */
     uint8_t sleeping; /* waits for a deadline only, on no wait queue; own thread; atomic */
     uint8_t ending;   /* counted by thread_leave_process(); own thread, then the reaper */
+    uint8_t settling; /* does at its end what others wait for: no wait for a mutex is cut short; own
+                         thread */
+    uint8_t no_faults; /* an access to user memory that faults fails at once; own thread */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; as held_mutexes */
     uint64_t held_at[MUTEXES_HELD_MAX];   /* PC at which each was taken; as held_mutexes */
     struct mutex *wants;                  /* mutex it waits for, or NULL; own thread; atomic */

@@ -6,6 +6,8 @@
  * (watchdog.c) and wakes the reaper. Everything runs at IPL_CLOCK on the CPU concerned. Nothing
  * here can fail after boot.
  */
+#include "arch/alpha/hw/hwrpb.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
@@ -20,22 +22,25 @@ uint64_t clock_ticks;
 #define BALANCE_TICKS 64 /* 62.5 ms: a busy CPU looks 16 times a second */
 
 /* A tick met t, in user mode or in the kernel: account for its time, and have another thread run if
-   the rule says so. lost_ns: time in which the host did not run this CPU. The fair rule does not
-   charge it: t made no progress, so that the others are owed none. */
-static void thread_tick(struct runq *rq, struct thread *t, bool user, uint64_t lost_ns)
+   the rule says so. */
+static void thread_tick(struct runq *rq, struct thread *t, bool user)
 {
     uint32_t cycles;
 
     spin_lock_at_ipl(&rq->lock);
     cycles = clock_cycles();
-    if (unlikely(lost_ns != 0) && t->prio == PRIO_NORMAL)
-        fair_excuse(&t->fair, cycles, cycles - t->start_cycles,
-                    (uint32_t)MIN(lost_ns / CLOCK_CYCLE_NS, UINT32_MAX));
     t->run_sum = &t->run_ns[user];
     account(t, cycles);
     t->grace = thread_hurries(t) ? t->grace + 1 : 0;
     if (t->prio == PRIO_NORMAL && fair_tick(&t->fair, cycles, t->grace - 1 < SCHED_GRACE_TICKS))
         runq_kick(rq);
+    if (rq->several) {
+        sched_set_share(rq, t);
+        __atomic_fetch_add(&rq->load,
+                           fair_load(&rq->fair) -
+                               __atomic_load_n(&rq->load, __ATOMIC_RELAXED) / LOAD_TICKS,
+                           __ATOMIC_RELAXED);
+    }
     spin_unlock_at_ipl(&rq->lock);
     if (user)
         __atomic_store_n(&rq->user_ns, rq->user_ns + CLOCK_TICK_NS, __ATOMIC_RELAXED);
@@ -43,19 +48,15 @@ static void thread_tick(struct runq *rq, struct thread *t, bool user, uint64_t l
 
 /* The interval clock and the alarm share one interrupt, so a tick is recognised by its time: it is
    the first interrupt that comes no earlier than half an interval before the tick is due. Ticks do
-   not drift, since the due time advances by whole intervals. *lost_ns: how much later than one
-   interval it comes. The kernel never keeps interrupts off for that long, so the host has not run
-   this CPU meanwhile. */
-static bool is_tick(struct runq *rq, uint64_t now_ns, uint64_t *lost_ns)
+   not drift, since the due time advances by whole intervals, unless one comes more than an interval
+   late, because the host has not run this CPU. */
+static bool is_tick(struct runq *rq, uint64_t now_ns)
 {
-    *lost_ns = 0;
     if (now_ns + CLOCK_TICK_NS / 2 < rq->next_tick_ns)
         return false;
     rq->next_tick_ns += CLOCK_TICK_NS;
-    if (rq->next_tick_ns < now_ns) {
-        *lost_ns = now_ns - rq->next_tick_ns;
+    if (rq->next_tick_ns < now_ns)
         rq->next_tick_ns = now_ns + CLOCK_TICK_NS;
-    }
     return true;
 }
 
@@ -66,19 +67,19 @@ void sched_clock_tick(bool user)
     struct runq *rq = runq_self();
     struct thread *t = thread_self();
     unsigned self = runq_cpu(rq);
-    uint64_t now, lost;
+    uint64_t now;
 
     if (rq->current == NULL)
         return; /* the scheduler is not up yet */
     now = clock_ns();
-    if (!is_tick(rq, now, &lost)) {
+    if (!is_tick(rq, now)) {
         timer_run(now);
         return;
     }
     __atomic_store_n(&rq->ticks, rq->ticks + 1, __ATOMIC_RELEASE);
     if (self == 0)
         __atomic_store_n(&clock_ticks, rq->ticks, __ATOMIC_RELAXED);
-    thread_tick(rq, t, user, lost);
+    thread_tick(rq, t, user);
     if (user && sched_user_tick)
         sched_user_tick(t);
     if (__atomic_load_n(&cpu_count, __ATOMIC_RELAXED) > 1) {
@@ -124,6 +125,7 @@ void sched_boot(void)
         prioq_init(&runqs[i].ready);
         fair_queue_init(&runqs[i].fair, NULL);
         list_init(&runqs[i].movable);
+        runqs[i].several = bit_count(hwrpb_cpus_present()) > 1;
     }
     sched_group_init(&sched_kernel_group, NULL);
     timer_boot();
@@ -132,7 +134,7 @@ void sched_boot(void)
     ipi_register(IPI_RESCHEDULE, ipi_reschedule);
     thread_init_static(boot, "boot", PRIO_NORMAL, ~0ul);
     fair_attach(&boot->fair, &boot->group->queues[0]);
-    fair_resume(&boot->fair, clock_cycles());
+    runq_resume(&runqs[0], boot, clock_cycles());
     idle = thread_create_on("idle 0", idle_main, NULL, PRIO_IDLE, 1);
     if (idle == NULL)
         panic("no memory for the first idle thread");
@@ -152,8 +154,6 @@ void sched_secondary_start(void)
     thread_init_static(self, name, PRIO_IDLE, 1ul << cpu);
     self->root_pfn = self->hw.pcb.ptbr;
     runq_boot(cpu, self, self);
-    for (unsigned i = 0; i < MAX_CPUS; i++)
-        __atomic_store_n(&runqs[i].several, 1, __ATOMIC_RELAXED);
     __atomic_fetch_or(&cpu_online_mask, 1ul << cpu, __ATOMIC_ACQ_REL);
     __atomic_store_n(&cpus[cpu].online, 1, __ATOMIC_RELEASE);
     ipl_set(IPL_CLOCK); /* the IPL at which the idle loop begins */

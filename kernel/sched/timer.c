@@ -35,10 +35,17 @@ static struct timer_cpu timer_cpus[MAX_CPUS];
 
 uint64_t clock_ns(void) { return clock_read_ns(); }
 
-static uint64_t wall_base_ns; /* constant after boot */
+static uint64_t wall_base_ns; /* atomic */
 
 void clock_wall_boot(uint64_t base_ns) { wall_base_ns = base_ns; }
-uint64_t clock_wall_ns(void) { return wall_base_ns + clock_read_wall_ns(); }
+uint64_t clock_wall_ns(void)
+{
+    return __atomic_load_n(&wall_base_ns, __ATOMIC_RELAXED) + clock_read_wall_ns();
+}
+void clock_wall_set(uint64_t ns)
+{
+    __atomic_store_n(&wall_base_ns, ns - clock_read_wall_ns(), __ATOMIC_RELAXED);
+}
 
 void timer_boot(void)
 {

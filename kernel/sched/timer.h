@@ -19,6 +19,8 @@ uint64_t clock_ns(void); /* monotonic; any IPL */
 /* Boot: set the time at which the machine's clock was 0, in ns since 1970 (default 0). */
 void clock_wall_boot(uint64_t base_ns);
 uint64_t clock_wall_ns(void); /* ns since 1970; any IPL */
+/* Set that clock. What was computed from it before stays. */
+void clock_wall_set(uint64_t ns);
 /* Have t->fn(t) called on this CPU when clock_ns() reaches deadline_ns, or some microseconds later
  * if many timers are due at that time (timer.c). t is not pending. IPL up to IPL_CLOCK, spinlocks
  * below RANK_TIMER. */

@@ -580,6 +580,31 @@ static void test_long_hold(struct crew *c)
         fail(c, "the others had %lu ticks during a hold of %u", c->result->value, LONG_HOLD_TICKS);
 }
 
+static struct spinlock handed_lock = SPINLOCK_INIT("selftest handed", RANK_SECTION, IPL_CLOCK);
+
+/* The second waits for a lock that the first holds for many ticks, which both block. */
+static void hand_over_work(struct crew *c, unsigned self)
+{
+    ipl_t ipl;
+
+    thread_set_affinity(thread_self(), 1ul << (online() - 1 - self));
+    while (self == 1 && __atomic_load_n(&c->counter, __ATOMIC_ACQUIRE) == 0)
+        ;
+    ipl = spin_lock(&handed_lock);
+    if (__atomic_fetch_add(&c->counter, 1, __ATOMIC_RELEASE) == 0)
+        spin_for(20 * MS);
+    spin_unlock(&handed_lock, ipl);
+}
+
+static void test_hand_over(struct crew *c)
+{
+    if (online() == 1)
+        return;
+    crew_start(c, 2, PRIO_NORMAL, ~0ul, hand_over_work);
+    crew_join(c);
+    c->result->value = c->counter;
+}
+
 static const struct {
     const char *name;
     void (*fn)(struct crew *);
@@ -598,6 +623,7 @@ static const struct {
     {"a higher priority preempts (ns)", test_priority},
     {"more callers of a lock than there is room for (callers)", test_callers},
     {"a long hold of a mutex beside others (their ticks)", test_long_hold},
+    {"a CPU that waits for a spinlock lets its holder go on (holders)", test_hand_over},
 };
 
 cond_t test_selftest(int64_t index, void *out)

@@ -142,8 +142,10 @@ void validate_active(struct validate *v, pfn_t pfn, enum validate_kind kind, enu
 
     if (!mark(v, pfn.n, kind))
         return;
-    if (p->state != PAGE_ACTIVE || p->type != type || p->owner != owner || p->offset != offset ||
-        p->refcnt != 1)
+    /* A page that is written back is in transition, and the request refers to it. */
+    if ((p->state != PAGE_ACTIVE && p->state != PAGE_TRANSITION) || p->type != type ||
+        p->owner != owner || p->offset != offset || p->refcnt == 0 ||
+        (p->refcnt != 1 && p->state != PAGE_TRANSITION))
         validate_error(v, "page %lx: %s; it is of type %u, owner %lx, offset %lx", pfn.n,
                        validate_entry(pfn.n), type, owner, offset);
 }
@@ -180,6 +182,12 @@ void validate_private(struct validate *v, pfn_t pfn, uint64_t pte)
 void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind)
 {
     validate_active(v, pfn, kind, PAGE_T_SYSTEM, 0, 0);
+}
+
+void validate_left_page(struct validate *v, pfn_t pfn)
+{
+    validate_active(v, pfn, VALIDATE_PIPE, PAGE_T_OBJECT, page_of(pfn)->owner,
+                    page_of(pfn)->offset);
 }
 
 /* Record a stretch of pages without entries. */

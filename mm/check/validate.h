@@ -42,7 +42,7 @@ enum validate_kind {
     VALIDATE_KSTACK,
     VALIDATE_POOL,  /* of nonpaged pool */
     VALIDATE_CHECK, /* marks of the check itself */
-    VALIDATE_PIPE,  /* of pipes, and arguments of an exec that waits */
+    VALIDATE_PIPE,  /* of pipes, arguments of an exec that waits, requests to devices */
     VALIDATE_LINKS, /* links of kernel stacks */
     VALIDATE_KINDS,
 };
@@ -66,6 +66,8 @@ void validate_end(struct validate *v, struct validate_result *r);
 
 /* Count an active page of type PAGE_T_SYSTEM with one reference and owner 0. */
 void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind);
+/* Count a page that has left its object while a request to a device still refers to it. */
+void validate_left_page(struct validate *v, pfn_t pfn);
 /* Check the object of a file, which holds one reference to it. A second call for the same object
    does nothing. */
 void validate_file_object(struct validate *v, struct mm_object *o);

@@ -16,7 +16,7 @@ struct validate {
     uint64_t ngroups;
     struct validate_stretch *stretches; /* counted without entries; ascending */
     uint64_t nstretches, stretches_max;
-    uint64_t huge;           /* huge pages of sections */
+    uint64_t huge;           /* uses of huge pages: by sections and private mappings */
     uint64_t promised;       /* pages promised to reservations and sections, not allocated */
     uint64_t reserved;       /* pages of reservations that are allocated */
     uint64_t partly;         /* private pages with fewer PTEs than references so far */

@@ -206,15 +206,17 @@ static void uses(struct validate *v)
                                                     "page-file pages of sections"};
     uint64_t counted[SECTION_USES], found[SECTION_USES];
     struct huge_pool_stats pool;
+    uint64_t nfree, nuses;
 
     section_recount(counted, found);
     for (unsigned i = 0; i < SECTION_USES; i++)
         if (counted[i] != found[i])
             validate_error(v, "%lu %s, counted as %lu", found[i], names[i], counted[i]);
     huge_pool_stats(&pool);
-    if (huge_pool_recount() != pool.free || pool.free + v->huge != pool.total)
-        validate_error(v, "%lu huge pages, of which %lu free, %lu counted, and %lu in sections",
-                       pool.total, huge_pool_recount(), pool.free, v->huge);
+    huge_pool_recount(&nfree, &nuses);
+    if (nfree != pool.free || nuses != v->huge)
+        validate_error(v, "%lu huge pages, of which %lu free, %lu counted; %lu uses, %lu counted",
+                       pool.total, nfree, pool.free, v->huge, nuses);
 }
 
 void validate_sections(struct validate *v)

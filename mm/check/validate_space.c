@@ -6,6 +6,7 @@
 #include "mm/check/validate_private.h"
 #include "mm/pt/gh.h"
 #include "mm/pt/pt_system.h"
+#include "mm/section/huge_cow.h"
 #include "mm/section/section_pt.h"
 #include "mm/section/shpt.h"
 #include "mm/space/aspace.h"
@@ -176,6 +177,19 @@ static void section_pte(struct space_walk *w, const struct map_entry *e, pte_t p
         wrong(w, va, pte, 3, "is not the section's");
 }
 
+/* Private huge pages: each is mapped as a whole, by equal PTEs, and is one use of it. */
+static void huge_pte(struct space_walk *w, const struct map_entry *e, const pte_t *p, vaddr_t va)
+{
+    pte_t first = p[-(long)(va % HUGE_BYTES / PAGE_SIZE)];
+
+    w->v->huge += va % HUGE_BYTES == 0;
+    if (pte_gh(*p) != 3 || !pte_valid(first) || pte_pfn(first).n % HUGE_PAGES ||
+        (*p & ~PTE_GH_MASK) != huge_private_pte(e, va, first))
+        wrong(w, va, *p, 3, "is not of a private huge page");
+    else if (!(*p & PTE_SW_COW) && huge_pool_uses(pte_pfn(first)) != 1)
+        wrong(w, va, *p, 3, "does not copy what others use");
+}
+
 static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
 {
     const struct map_entry *e = entry_at(w, va);
@@ -189,6 +203,8 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
         object_pte(w, e, *p, va);
     else if (e->smap)
         section_pte(w, e, *p, va);
+    else if (e->flags & MAPF_HUGE)
+        huge_pte(w, e, p, va);
     else
         private_pte(w, e, p, va);
 }

@@ -170,21 +170,6 @@ static unsigned release_leaf(struct mm_object *o, struct index_node *leaf, uint6
     return n;
 }
 
-/* Drop the references of an object to pages that it has released. No lock needed. */
-static void free_pages(pfn_t *pages, unsigned n)
-{
-    unsigned last = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        if (__atomic_load_n(&page_of(pages[i])->refcnt, __ATOMIC_ACQUIRE) == 1)
-            pages[last++] = pages[i];
-        else
-            page_unref(pages[i]);
-    }
-    if (last)
-        page_free_bulk(pages, last);
-}
-
 uint64_t object_free_range(struct mm_object *o, uint64_t from, uint64_t to, bool killable)
 {
     pfn_t pages[FREE_BATCH];
@@ -209,12 +194,12 @@ uint64_t object_free_range(struct mm_object *o, uint64_t from, uint64_t to, bool
         spin_unlock(o->lock, ipl);
         index_nodes_drop(&removed);
         if (!leaf || held > FREE_BATCH - RELEASE_STEP) {
-            free_pages(pages, held);
+            page_free_bulk(pages, held);
             held = 0;
         }
         /* Within a leaf the first pages go first: to stop there would leave a hole. */
     } while (leaf && !(killable && below == base && thread_killed()));
-    free_pages(pages, held);
+    page_free_bulk(pages, held);
     return leaf ? MAX(from, below) : from;
 }
 
@@ -250,6 +235,98 @@ uint64_t object_truncate_killable(struct mm_object *o, uint64_t npages)
     return truncate(o, npages, true);
 }
 
+uint32_t object_mappers(struct mm_object *o)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    uint32_t n = o->nentries;
+
+    spin_unlock(o->lock, ipl);
+    return n;
+}
+
+struct page_search {
+    slot_t any;     /* bits one of which the page has */
+    uint64_t found; /* UINT64_MAX: none yet */
+};
+
+static bool look_at(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
+{
+    struct page_search *search = arg;
+
+    (void)o;
+    if (!(*s & SLOT_PRESENT) || !(*s & search->any))
+        return true;
+    search->found = offset;
+    return false;
+}
+
+/* A leaf of the index for each hold of the lock. */
+uint64_t object_next_page(struct mm_object *o, uint64_t from, uint64_t end, bool written)
+{
+    struct page_search search = {written ? SLOT_W | SLOT_DIRTY : SLOT_PRESENT, UINT64_MAX};
+    struct index_node *leaf;
+
+    do {
+        ipl_t ipl = spin_lock(o->lock);
+        uint64_t base = 0, to = MIN(end, o->npages);
+
+        leaf = o->resident ? index_next_leaf(o, from, to, &base) : NULL;
+        if (leaf)
+            index_for_each(o, MAX(from, base), MIN(base + INDEX_SLOTS, to), look_at, &search);
+        spin_unlock(o->lock, ipl);
+        from = base + INDEX_SLOTS;
+    } while (leaf && search.found == UINT64_MAX && !thread_killed());
+    return search.found;
+}
+
+struct eviction {
+    pfn_t page[INDEX_SLOTS];
+    unsigned n;
+};
+
+static bool evict_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
+{
+    struct eviction *e = arg;
+
+    (void)offset;
+    if ((*s & (SLOT_PRESENT | SLOT_W | SLOT_DIRTY | SLOT_BUSY | SLOT_TAKE)) != SLOT_PRESENT ||
+        __atomic_load_n(&page_of(slot_pfn(*s))->refcnt, __ATOMIC_ACQUIRE) != 1)
+        return true;
+    e->page[e->n] = slot_pfn(*s);
+    page_of(e->page[e->n++])->state = PAGE_ACTIVE;
+    o->resident--;
+    *s = 0;
+    return true;
+}
+
+/* A reference to a page of the object is taken with the lock held, and a mapping found there too:
+   so a page with one reference, of an object without mappings, is not in use. */
+uint64_t object_evict(struct mm_object *o, uint64_t *at, uint64_t most)
+{
+    uint64_t done = 0;
+
+    do {
+        struct index_nodes removed = {0};
+        struct index_node *leaf = NULL;
+        struct eviction e = {.n = 0};
+        ipl_t ipl = spin_lock(o->lock);
+        uint64_t base = 0;
+
+        if (!o->entries.root && o->resident)
+            leaf = index_next_leaf(o, *at, o->npages, &base);
+        if (leaf)
+            index_for_each(o, *at, base + INDEX_SLOTS, evict_slot, &e);
+        *at = leaf && base + INDEX_SLOTS < o->npages ? base + INDEX_SLOTS : 0;
+        if (e.n)
+            index_trim(o, base, &removed);
+        spin_unlock(o->lock, ipl);
+        index_nodes_drop(&removed);
+        page_free_bulk(e.page, e.n);
+        done += e.n;
+    } while (*at && done < most && !thread_killed());
+    return done;
+}
+
 bool object_is_mapped(struct mm_object *o)
 {
     ipl_t ipl = spin_lock(o->lock);
@@ -261,12 +338,26 @@ bool object_is_mapped(struct mm_object *o)
 
 /* ---- the end ---- */
 
+/* Add a page that is at a slot to what is freed. Slots that are not present are empty, or hold an
+   error that nobody waits for. */
+static void end_slot(slot_t s, void *arg)
+{
+    if (s & SLOT_PRESENT) {
+        page_of(slot_pfn(s))->state = PAGE_ACTIVE;
+        page_batch_add(arg, slot_pfn(s));
+    }
+}
+
+/* Nobody else can reach the object any more: no lock is held, and the index need not be kept. */
 void object_free_memory(struct mm_object *o)
 {
-    (void)object_free_range(o, 0, OBJECT_MAX_PAGES, false);
+    struct page_batch b;
+
+    page_batch_begin(&b, PAGE_FREE);
+    index_end(o, end_slot, &b);
+    page_batch_flush(&b);
     if (o->ops && o->ops->end)
         o->ops->end(o);
-    KASSERT(o->nodes == 0, "an index without pages has no nodes");
     npp_free(o, sizeof(*o));
 }
 

@@ -44,6 +44,23 @@ void object_truncate(struct mm_object *o, uint64_t npages);
    more (then thread_killed() is true), with all pages below it as they were. */
 uint64_t object_truncate_killable(struct mm_object *o, uint64_t npages);
 
+/* How many map entries map the object? It may have changed by the return. */
+uint32_t object_mappers(struct mm_object *o);
+
+/* The first page of [from, end) that is in memory; written: that a mapping may have been written
+   through, too, since the pager had its contents. UINT64_MAX: there is none, or the thread is to
+   end. */
+uint64_t object_next_page(struct mm_object *o, uint64_t from, uint64_t end, bool written);
+/* Free pages of an object that is mapped nowhere, if nobody refers to them and the pager has their
+   contents: among those from *at on, at most `most`, of which no more than 64 are looked at with
+   the lock held. Returns how many; *at is where to go on, 0 after the last one. A thread that is to
+   end stops early. */
+uint64_t object_evict(struct mm_object *o, uint64_t *at, uint64_t most);
+/* Ask the pager for those of `count` pages from offset on that are neither in memory nor asked for,
+   as many at once as follow each other, and do not wait. Its `get` is called with access 0. Pages
+   for which memory is short are left out. The caller has a reference. IPL 0, no spinlock. */
+void object_read_ahead(struct mm_object *o, uint64_t offset, uint64_t count);
+
 /* Does any address space map the object? It may have changed by the return. */
 bool object_is_mapped(struct mm_object *o);
 

@@ -308,6 +308,41 @@ struct index_node *index_last_leaf(struct mm_object *o, uint64_t from, uint64_t 
     return at + INDEX_SLOTS > from ? n : NULL;
 }
 
+struct index_node *index_next_leaf(struct mm_object *o, uint64_t from, uint64_t below,
+                                   uint64_t *base)
+{
+    uint64_t at = leaf_base_of(from), reach = o->height ? MIN(below, capacity(o->height)) : below;
+
+    if (!o->root || from >= below)
+        return NULL;
+    if (o->height == 0) {
+        *base = o->leaf_base;
+        return o->leaf_base < below && o->leaf_base + INDEX_SLOTS > from ? o->root : NULL;
+    }
+    while (at < reach) { /* from the root, until the way leads to a leaf */
+        struct index_node *n = o->root;
+        unsigned h = o->height;
+
+        for (; h > 0; h--) {
+            unsigned shift = INDEX_BITS * h, want = slot_at(at, h);
+            uint64_t mine = n->used >> want << want; /* those not before `want` */
+
+            if (!mine) { /* go on behind the subtree */
+                at = ((at >> shift >> INDEX_BITS) + 1) << shift << INDEX_BITS;
+                break;
+            }
+            if (bit_lowest(mine) != want) /* all of that subtree is behind */
+                at = ((at >> shift) - want + bit_lowest(mine)) << shift;
+            n = (struct index_node *)n->slot[bit_lowest(mine)];
+        }
+        if (h == 0) {
+            *base = at;
+            return at < below ? n : NULL;
+        }
+    }
+    return NULL;
+}
+
 typedef bool slot_fn(struct mm_object *o, uint64_t offset, slot_t *s, void *arg);
 
 static bool leaf_for_each(struct mm_object *o, struct index_node *leaf, uint64_t base,
@@ -352,4 +387,27 @@ void index_for_each(struct mm_object *o, uint64_t from, uint64_t to, slot_fn *fn
         leaf_for_each(o, o->root, o->leaf_base, from, to, fn, arg);
     else
         node_for_each(o, o->root, o->height, 0, from, to, fn, arg);
+}
+
+/* Free a node of height h, with all that are below it. */
+static void node_end(struct index_node *n, unsigned h, void (*fn)(slot_t s, void *arg), void *arg)
+{
+    for (uint64_t used = n->used; used; used &= used - 1) {
+        uint64_t s = n->slot[bit_lowest(used)];
+
+        if (h == 0)
+            fn(s, arg);
+        else
+            node_end((struct index_node *)s, h - 1, fn, arg);
+    }
+    npp_free(n, sizeof(*n));
+}
+
+void index_end(struct mm_object *o, void (*fn)(slot_t s, void *arg), void *arg)
+{
+    if (o->root)
+        node_end(o->root, o->height, fn, arg);
+    o->root = NULL;
+    o->height = 0;
+    o->nodes = 0;
 }

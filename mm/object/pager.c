@@ -263,6 +263,45 @@ int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, 
                                        : o->ops->upgrade(o, offset, 1, access));
 }
 
+/* Mark up to n pages from offset on, which follow each other and are absent, as asked for. Returns
+   how many, or 0: the first one needs none. */
+static uint64_t ask_ahead(struct mm_object *o, uint64_t offset, uint64_t n)
+{
+    struct index_nodes spare = {0};
+    ipl_t ipl = spin_lock(o->lock);
+    uint64_t k = 0;
+
+    for (; k < n && offset + k < o->npages; k++) {
+        bool again;
+        slot_t *s = slot_create(o, offset + k, &spare, &ipl, &again);
+
+        if (!s) /* the lock is dropped */
+            return k;
+        if (offset + k >= o->npages || (*s & (SLOT_PRESENT | SLOT_BUSY)) || (*s & SLOT_TAKE)) {
+            slot_leave_unlock(o, offset + k, s, &spare, ipl);
+            return k;
+        }
+        *s = SLOT_GET;
+        o->pending++;
+    }
+    spin_unlock(o->lock, ipl);
+    index_nodes_drop(&spare);
+    return k;
+}
+
+void object_read_ahead(struct mm_object *o, uint64_t offset, uint64_t count)
+{
+    for (uint64_t k = 0, n; k < count; k += MAX(n, UINT64_C(1))) {
+        int err = 0;
+
+        n = ask_ahead(o, offset + k, count - k);
+        if (n)
+            err = o->ops->get(o, offset + k, n, 0);
+        if (err)
+            mm_deny(o, offset + k, n, err);
+    }
+}
+
 /* Answer an upgrade with new contents: take the page that is there away, and put pfn in its place.
    Lock held on entry, dropped on return. 0, or -ENOENT: the page was taken or cut off meanwhile. */
 static int replace_unlock(struct mm_object *o, uint64_t offset, slot_t *s, pfn_t pfn,
@@ -334,8 +373,7 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
     return err;
 }
 
-/* Keep the object from being freed by the answers in between; or no longer. */
-static void hold(struct mm_object *o)
+void mm_answers_begin(struct mm_object *o)
 {
     ipl_t ipl = spin_lock(o->lock);
 
@@ -343,7 +381,7 @@ static void hold(struct mm_object *o)
     spin_unlock(o->lock, ipl);
 }
 
-static void release(struct mm_object *o)
+void mm_answers_end(struct mm_object *o)
 {
     ipl_t ipl = spin_lock(o->lock);
 
@@ -353,7 +391,7 @@ static void release(struct mm_object *o)
 
 void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
 {
-    hold(o);
+    mm_answers_begin(o);
     for (uint64_t i = offset; i < offset + count; i++) {
         ipl_t ipl = spin_lock(o->lock);
         slot_t *s = index_find(o, i);
@@ -364,7 +402,7 @@ void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
         }
         wake_unlock_answered(o, i, ipl, PFN_NONE);
     }
-    release(o);
+    mm_answers_end(o);
 }
 
 /* Mark the page as being written back: it stays present, read-only. Lock held. */
@@ -456,7 +494,7 @@ int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count)
 
 void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err)
 {
-    hold(o);
+    mm_answers_begin(o);
     for (uint64_t i = offset; i < offset + count; i++) {
         ipl_t ipl = spin_lock(o->lock);
         slot_t *s = index_find(o, i);
@@ -472,7 +510,7 @@ void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err)
         }
         wake_unlock_answered(o, i, ipl, removed);
     }
-    release(o);
+    mm_answers_end(o);
 }
 
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)

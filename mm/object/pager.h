@@ -26,6 +26,13 @@ struct pager_ops {
     int (*upgrade)(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access);
     /* Write a modified page back. Answered by mm_put_done. NULL: pages are never written back. */
     int (*put)(struct mm_object *o, uint64_t offset, uint64_t count);
+    /* Write the modified pages of the range back and wait until the pager's storage has them. 0, or
+       a negative errno: some of them it has not. NULL: there is no storage. The caller has a
+       reference; IPL 0, no mutex held. */
+    int (*sync)(struct mm_object *o, uint64_t offset, uint64_t count);
+    /* A store through a shared mapping has faulted, and the contents change now. The mutex of an
+       address space is held shared; must not wait. NULL: nothing to do. */
+    void (*written)(struct mm_object *o);
     /* The object's last reference has gone and its pages are freed; the object itself is freed when
        this returns. NULL: nothing to do. */
     void (*end)(struct mm_object *o);
@@ -49,6 +56,11 @@ int mm_flush(struct mm_object *o, uint64_t offset, uint64_t count);
 /* Answer put for `count` pages. err 0: they are clean; a negative errno: they stay and are still
    modified. */
 void mm_put_done(struct mm_object *o, uint64_t offset, uint64_t count, int err);
+
+/* Between these two the object is not freed, whatever answers are given: for a pager that looks at
+   its data behind them. Begun while an answer is owed, which keeps the object until then. */
+void mm_answers_begin(struct mm_object *o);
+void mm_answers_end(struct mm_object *o);
 
 /* At boot: initialise the queues on which threads wait for pages. */
 void pager_boot(void);

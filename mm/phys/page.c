@@ -274,62 +274,81 @@ void page_free_zeroed(pfn_t pfn)
     free_to(&page_caches[cpu_id()][rad_of_pfn(pfn.n)].zeroed, PAGE_ZEROED, pfn);
 }
 
-/* Free a chain of count pages of one domain, zeroed or not as `state` says, to this CPU's cache. */
-static void chain_free(uint64_t first, uint64_t last, unsigned count, enum page_state state)
+/* This CPU's stack for the pages of a batch. */
+static uint64_t *stack_of(const struct page_batch *b)
 {
-    unsigned rad = rad_of_pfn(first);
-    struct page_cache *c = &page_caches[cpu_id()][rad];
-    uint64_t *head = state == PAGE_ZEROED ? &c->zeroed : &c->dirty;
-    unsigned total;
+    struct page_cache *c = &page_caches[cpu_id()][rad_of_pfn(b->low)];
 
-    while (unlikely((total = stack_push(head, first, last, count)) == 0))
-        page_cache_drain(&rads[rad], head, state);
-    fluid_give(count);
-    if (unlikely(total > CACHE_HIGH))
-        page_cache_drain(&rads[rad], head, state);
+    return b->state == PAGE_ZEROED ? &c->zeroed : &c->dirty;
 }
 
-/* Free n pages of any domains, to be found on lists of `state`. */
+/* Free a chain to this CPU's cache, if it has been marked for that. A cache that has a batch takes
+   no other, so that the pages of a large structure go to the lists at once. */
+static void chain_free(const struct page_batch *b)
+{
+    struct rad *r = &rads[rad_of_pfn(b->low)];
+
+    if (b->mark == PAGE_CACHED) {
+        uint64_t *head = stack_of(b);
+
+        while (unlikely(stack_push(head, b->first, b->last, b->count) == 0))
+            page_cache_drain(r, head, b->state);
+    } else {
+        ipl_t ipl = spin_lock(&r->lock);
+
+        page_list_push_locked(&r->lists[b->state], b->first, b->last, b->count);
+        spin_unlock(&r->lock, ipl);
+    }
+    fluid_give(b->count);
+}
+
+void page_batch_flush(struct page_batch *b)
+{
+    if (b->count == 0)
+        return;
+    quota_count_give(quota_counter(b->charge), b->count);
+    chain_free(b);
+    b->count = 0;
+}
+
+/* Begin a chain with a plainly active page. */
+static void batch_start(struct page_batch *b, pfn_t pfn)
+{
+    uint64_t low, end;
+
+    rad_limits(rad_of_pfn(pfn.n), &low, &end);
+    b->low = low;
+    b->span = end - low;
+    b->charge = page_of(pfn)->charge;
+    b->mark = head_count(__atomic_load_n(stack_of(b), __ATOMIC_RELAXED)) < PAGE_BATCH ? PAGE_CACHED
+                                                                                      : b->state;
+    b->first = b->last = (uint32_t)pfn.n;
+    b->count = 1;
+    page_of(pfn)->state = b->mark;
+}
+
+void page_batch_add_slow(struct page_batch *b, pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+
+    if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
+        page_unref(pfn);
+    } else if (!plainly_active(p)) {
+        free_special(pfn.n);
+    } else {
+        page_batch_flush(b);
+        batch_start(b, pfn);
+    }
+}
+
 static inline void free_bulk(const pfn_t *pfns, size_t n, enum page_state state)
 {
-    uint64_t first = 0, last = 0, charged = 0; /* charged: pages in turn with the same charge */
-    uint64_t low = 0, end = 0;                 /* the PFNs of the domain of the chain's pages */
-    uint32_t charge = 0;
-    unsigned count = 0;
+    struct page_batch b;
 
-    for (size_t i = 0; i < n; i++) {
-        struct page *p = page_of(pfns[i]);
-
-        if (unlikely(!plainly_active(p))) {
-            free_special(pfns[i].n);
-            continue;
-        }
-        if (unlikely(p->charge != charge)) {
-            quota_count_give(quota_counter(charge), charged);
-            charge = p->charge;
-            charged = 0;
-        }
-        charged++;
-        if (unlikely(pfns[i].n < low || pfns[i].n >= end)) {
-            if (count > 0)
-                chain_free(first, last, count, state);
-            count = 0;
-            rad_limits(rad_of_pfn(pfns[i].n), &low, &end);
-        }
-        p->state = PAGE_CACHED;
-        if (count == 0)
-            last = pfns[i].n;
-        else
-            link_set(pfns[i].n, (uint32_t)first);
-        first = pfns[i].n;
-        if (++count == PAGE_BATCH) {
-            chain_free(first, last, count, state);
-            count = 0;
-        }
-    }
-    if (count > 0)
-        chain_free(first, last, count, state);
-    quota_count_give(quota_counter(charge), charged);
+    page_batch_begin(&b, state);
+    for (size_t i = 0; i < n; i++)
+        page_batch_add(&b, pfns[i]);
+    page_batch_flush(&b);
 }
 
 void page_free_bulk(const pfn_t *pfns, size_t n) { free_bulk(pfns, n, PAGE_FREE); }

@@ -112,9 +112,49 @@ void page_free(pfn_t pfn);
 /* As page_free(), for a page whose every byte is zero (a page table without entries): it is
    allocated with PA_ZERO again without being zeroed first. */
 void page_free_zeroed(pfn_t pfn);
-/* As page_free() and page_free_zeroed(), for n pages of any domains. */
+/* Drop a reference to each of n pages of any domains. Those of which it was the last one are freed
+   as by page_free() and page_free_zeroed(). */
 void page_free_bulk(const pfn_t *pfns, size_t n);
 void page_free_zeroed_bulk(const pfn_t *pfns, size_t n);
+
+#define PAGE_BATCH 32 /* pages moved at a time between a CPU's cache and the lists */
+
+/* Pages on their way to the lists: a chain of one domain and one charge, of the thread that fills
+   it. Its pages are in no list until it is flushed, so the thread does not wait meanwhile. */
+struct page_batch {
+    uint32_t first, last; /* the chain, linked by flink */
+    uint32_t count;
+    uint32_t charge;
+    uint64_t low, span; /* of the domain: its first PFN, and the number of its PFNs */
+    uint8_t state;      /* PAGE_FREE, or PAGE_ZEROED: every byte of its pages is zero */
+    uint8_t mark;       /* the state that its pages get: `state`, or PAGE_CACHED */
+};
+
+/* Begin a batch of pages that are zeroed or not. */
+static inline void page_batch_begin(struct page_batch *b, enum page_state state)
+{
+    *b = (struct page_batch){.state = (uint8_t)state, .mark = PAGE_CACHED};
+}
+/* Free what the batch holds. */
+void page_batch_flush(struct page_batch *b);
+/* page_batch_add() for any page. */
+void page_batch_add_slow(struct page_batch *b, pfn_t pfn);
+/* page_unref(), at the latest at the next flush. */
+static inline void page_batch_add(struct page_batch *b, pfn_t pfn)
+{
+    struct page *p = page_of(pfn);
+
+    if (unlikely(p->charge != b->charge || pfn.n - b->low >= b->span || b->count == 0 ||
+                 b->count == PAGE_BATCH || p->state != PAGE_ACTIVE || p->flags ||
+                 __atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1)) {
+        page_batch_add_slow(b, pfn);
+        return;
+    }
+    p->state = b->mark;
+    __atomic_store_n(&p->flink, b->first, __ATOMIC_RELAXED);
+    b->first = (uint32_t)pfn.n;
+    b->count++;
+}
 /* Allocate npages contiguous pages of one domain, aligned to align pages (a power of two), from the
    never-used ranges; flags and rad as for page_alloc(). Pages that went through a free list are not
    merged into stretches again. -ENOMEM: there is no such stretch, or the minimum would be crossed.

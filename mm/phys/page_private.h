@@ -10,7 +10,6 @@
 #include "mm/phys/page_check.h"
 #include "mm/phys/page_stack.h"
 
-#define PAGE_BATCH 32 /* pages moved at a time between a CPU's cache and the lists */
 /* Ranges of a domain; a further one goes to the free list, page by page. Users make stretches of
    many sizes, and each search looks at all ranges with the lock held. */
 #define RAD_RANGES 128

@@ -147,22 +147,6 @@ static void flush_translations(struct tb_gather *g)
     ipl_restore(ipl);
 }
 
-/* Drop the gathered references; pages whose last reference this is are freed together. */
-static void free_pages(struct tb_gather *g)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < g->npages; i++) {
-        if (__atomic_load_n(&page_of(g->pages[i])->refcnt, __ATOMIC_ACQUIRE) == 1)
-            g->pages[n++] = g->pages[i];
-        else
-            page_unref(g->pages[i]);
-    }
-    if (n)
-        page_free_bulk(g->pages, n);
-    g->npages = 0;
-}
-
 void tb_gather_invalidate(struct tb_gather *g)
 {
     if (g->nvas)
@@ -174,7 +158,8 @@ void tb_gather_flush(struct tb_gather *g)
 {
     tb_gather_invalidate(g);
     if (g->npages)
-        free_pages(g);
+        page_free_bulk(g->pages, g->npages);
+    g->npages = 0;
     if (g->ntables)
         page_free_zeroed_bulk(g->tables, g->ntables);
     g->ntables = 0;

@@ -6,6 +6,11 @@
  * is free; the bits are in the order of the stretches. The lowest free page is taken first, so that
  * a section usually gets neighbours. What is taken is zeroed by its user.
  *
+ * A page that is taken counts its uses: one by each section that has it, and one by each private
+ * mapping that maps it. Whoever has a use may add one, so the count rises from nonzero only, and
+ * nobody who sees it become zero has a rival. The user who took the page is charged for it until
+ * then, whoever has the last use.
+ *
  * The mutex is held for time in proportion to the pool's size, or to what one section takes.
  */
 #include "mm/section/huge_pool.h"
@@ -15,6 +20,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/mutex.h"
 #include "mm/phys/page.h"
 #include "mm/phys/page_reserve.h"
@@ -24,12 +30,17 @@
 
 _Static_assert(HUGE_PAGES == 512, "a huge page has the largest granularity hint");
 
-static struct mutex pool_mutex = MUTEX_INIT("huge pages", MUTEX_RMD, pool_mutex);
+static struct mutex pool_mutex = MUTEX_INIT("huge pages", MUTEX_HUGE_POOL, pool_mutex);
 static struct rmd_extent extents[RMD_EXTENTS_MAX]; /* constant after boot */
 static unsigned nextents;                          /* constant after boot */
 static uint64_t total;                             /* huge pages; constant after boot */
 static uint64_t *taken; /* one bit for each; NULL: there are none; pool_mutex */
 static uint64_t nfree;  /* pool_mutex to write; atomic */
+
+static struct huge_page {
+    uint32_t uses;           /* atomic */
+    struct account *account; /* charged for it; constant while it has uses */
+} *pages;                    /* one for each; NULL: there are none */
 
 /* ---- boot ---- */
 
@@ -58,7 +69,8 @@ void huge_pool_boot(void)
     if (wanted == 0)
         return;
     taken = npp_alloc_zeroed(BITMAP_WORDS(wanted) * sizeof(uint64_t));
-    while (taken && total < wanted && nextents < RMD_EXTENTS_MAX) {
+    pages = npp_alloc_zeroed(wanted * sizeof(*pages));
+    while (taken && pages && total < wanted && nextents < RMD_EXTENTS_MAX) {
         struct rmd_extent *e = &extents[nextents];
 
         if (!take_stretch((wanted - total) * HUGE_PAGES, e))
@@ -94,13 +106,16 @@ static uint64_t index_of(pfn_t frame)
 
 static void set_free(uint64_t n) { __atomic_store_n(&nfree, n, __ATOMIC_RELAXED); }
 
-int huge_pool_take(uint64_t n, pfn_t *frames)
+int huge_pool_take(struct account *account, uint64_t n, pfn_t *frames)
 {
     uint64_t got = 0;
 
+    if (!account_charge(account, QUOTA_HUGE_PAGES, n))
+        return -ENOMEM;
     mutex_lock(&pool_mutex);
     if (n > nfree) {
         mutex_unlock(&pool_mutex);
+        account_release(account, QUOTA_HUGE_PAGES, n);
         return -ENOMEM;
     }
     for (uint64_t i = 0; got < n; i++) {
@@ -109,6 +124,8 @@ int huge_pool_take(uint64_t n, pfn_t *frames)
             i |= 63;
         } else if (!bitmap_test(taken, i)) {
             bitmap_set(taken, i);
+            pages[i].account = account;
+            __atomic_store_n(&pages[i].uses, 1, __ATOMIC_RELAXED);
             frames[got++] = frame_of(i);
         }
     }
@@ -117,17 +134,38 @@ int huge_pool_take(uint64_t n, pfn_t *frames)
     return 0;
 }
 
+void huge_pool_use(pfn_t frame)
+{
+    __atomic_fetch_add(&pages[index_of(frame)].uses, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t huge_pool_uses(pfn_t frame)
+{
+    return __atomic_load_n(&pages[index_of(frame)].uses, __ATOMIC_ACQUIRE);
+}
+
+/* Its last use has ended. */
+static void put_back(uint64_t index)
+{
+    account_release(pages[index].account, QUOTA_HUGE_PAGES, 1);
+    mutex_lock(&pool_mutex);
+    KASSERT(bitmap_test(taken, index), "a huge page is given back once");
+    bitmap_clear(taken, index);
+    set_free(nfree + 1);
+    mutex_unlock(&pool_mutex);
+}
+
 void huge_pool_give(const pfn_t *frames, uint64_t n)
 {
-    mutex_lock(&pool_mutex);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t index = index_of(frames[i]);
+        /* Release: what this user wrote; acquire: what the others did. */
+        uint32_t before = __atomic_fetch_sub(&pages[index].uses, 1, __ATOMIC_ACQ_REL);
 
-        KASSERT(bitmap_test(taken, index), "a huge page is given back once");
-        bitmap_clear(taken, index);
+        KASSERT(before != 0, "a huge page that is given back was in use");
+        if (before == 1)
+            put_back(index);
     }
-    set_free(nfree + n);
-    mutex_unlock(&pool_mutex);
 }
 
 /* ---- figures ---- */
@@ -143,11 +181,11 @@ void huge_pool_stretches(void (*fn)(pfn_t first, uint64_t npages, void *arg), vo
         fn(extents[i].first, extents[i].npages, arg);
 }
 
-uint64_t huge_pool_recount(void)
+void huge_pool_recount(uint64_t *free, uint64_t *uses)
 {
-    uint64_t n = 0;
-
-    for (uint64_t i = 0; i < total; i++)
-        n += !bitmap_test(taken, i);
-    return n;
+    *free = *uses = 0;
+    for (uint64_t i = 0; i < total; i++) {
+        *free += !bitmap_test(taken, i);
+        *uses += pages[i].uses;
+    }
 }

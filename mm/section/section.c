@@ -65,6 +65,7 @@
 #include "sysman/params.h"
 
 static struct list sections;                              /* in order of creation; GSD mutex */
+static struct treap places;                               /* likewise; GSD mutex */
 static struct section_use nsections, gptes, pagfil_pages; /* GSD mutex; limits: uses_locked() */
 static const struct section_kind *kinds[SECTION_KINDS];   /* constant after boot */
 static unsigned nkinds;                                   /* constant after boot */
@@ -182,6 +183,7 @@ static void delist_locked(struct section *s)
     if (!list_empty(&s->maps))
         panic("section %s goes while it is mapped", s->gsd->name);
     list_remove(&s->link);
+    treap_take_out(&places, &s->place);
     nsections.use--;
     gptes.use -= gptes_of(s->kind, s->npages);
     pagfil_pages.use -= pagfil_pages_of(s->kind, s->npages);
@@ -228,20 +230,42 @@ static bool any_gone(void)
            __atomic_load_n(&gone_sections, __ATOMIC_RELAXED);
 }
 
+/*
+ * A creation holds section_end for as long as its section has pages. Who is to end leaves what is
+ * gone to it, as it looks once more when it has released the mutex:
+ *
+ *     to end                                 creation
+ *     buries a section
+ *     finds section_end held
+ *                                            releases it, finds the section
+ */
+void section_reap(void)
+{
+    /* Twice: a creation that waits for section_end keeps one that is to end from it, too, and may
+       itself be killed before it has the mutex. */
+    for (unsigned look = 0; look < 2 && any_gone(); look++) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the burial precedes the look at the mutex */
+        if (mutex_lock_shared_killable(&section_end) != 0)
+            return;
+        release_gone();
+        mutex_unlock_shared(&section_end);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as end_unlock() */
+    }
+}
+
+/* Release section_end, held exclusively, and do what others have left meanwhile. */
+static void end_unlock(void)
+{
+    mutex_unlock(&section_end);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    section_reap();
+}
+
 void section_settle(void)
 {
     mutex_lock(&section_end); /* waits for those who hold it shared */
     release_gone();
-    mutex_unlock(&section_end);
-}
-
-void section_reap(void)
-{
-    if (!any_gone())
-        return;
-    mutex_lock_shared(&section_end);
-    release_gone();
-    mutex_unlock_shared(&section_end);
+    end_unlock();
 }
 
 /* Remove the dead sections from the directory, then look up the name. Returns a section that had a
@@ -288,9 +312,10 @@ static cond_t share_found(struct section *s, const struct section_request *r, bo
 cond_t section_find(const struct section_request *r, bool write, struct section **out)
 {
     struct section *s;
-    cond_t status;
+    cond_t status = gsd_lock_service();
 
-    gsd_lock();
+    if (status != SS$_NORMAL)
+        return status;
     do {
         s = lookup_locked(&r->name);
         status = s ? share_found(s, r, write) : SS$_NOSUCHSEC;
@@ -416,6 +441,7 @@ static cond_t room_locked(const struct section_kind *kind, uint64_t npages)
 static void enlist_locked(struct section *s)
 {
     list_add_tail(&sections, &s->link);
+    treap_append(&places, &s->place);
     use_add(&nsections, 1);
     use_add(&gptes, gptes_of(s->kind, s->npages));
     use_add(&pagfil_pages, pagfil_pages_of(s->kind, s->npages));
@@ -534,28 +560,31 @@ static cond_t use_existing_or_all_back(const struct section_request *r, bool map
 cond_t section_create(const struct section_request *r, bool map_existing, bool write,
                       struct section **out)
 {
-    cond_t status;
+    cond_t status = gsd_lock_service();
 
-    gsd_lock();
+    if (status != SS$_NORMAL)
+        return status;
     status = use_existing_locked(r, map_existing, write, out);
     gsd_unlock();
     if (status != NO_SECTION)
         return status;
-    mutex_lock(&section_end);
+    if (mutex_lock_killable(&section_end) != 0)
+        return SS$_ABORT;
     status = use_existing_or_all_back(r, map_existing, write, out);
     if (status == NO_SECTION)
         status = create_locked(r, out);
     gsd_unlock();
-    mutex_unlock(&section_end);
+    end_unlock();
     return status;
 }
 
 cond_t section_mark_delete(const struct section_request *r)
 {
-    cond_t status = SS$_NORMAL;
+    cond_t status = gsd_lock_service();
     struct section *s;
 
-    gsd_lock();
+    if (status != SS$_NORMAL)
+        return status;
     s = lookup_locked(&r->name);
     if (!s || !gsd_ident_matches(s->gsd->ident, r->ident_match, r->ident_version)) {
         status = SS$_NOSUCHSEC;
@@ -612,20 +641,19 @@ bool section_make_valid(struct section *s, uint64_t page, pte_t *pte)
 
 struct section *section_nth(uint64_t index)
 {
-    struct section *s, *found = NULL;
+    const struct treap_node *at;
+    struct section *s = NULL;
 
-    gsd_lock();
+    if (gsd_lock_service() != SS$_NORMAL)
+        return NULL;
     bury_locked();
-    list_for_each_entry(s, &sections, link)
-        if (section_try_share(s)) {
-            if (index-- == 0) {
-                found = s;
-                break;
-            }
-            section_drop(s);
-        }
+    for (at = treap_nth(&places, index); at; at = treap_next(at)) {
+        s = container_of(at, struct section, place);
+        if (section_try_share(s))
+            break; /* else it has died since, or all its shares are in use */
+    }
     gsd_unlock();
-    return found;
+    return at ? s : NULL;
 }
 
 uint64_t section_valid_pages(const struct section *s)

@@ -85,6 +85,7 @@ struct gsd { /* paged pool; read under the GSD mutex; constant except for the fi
 
 struct section {                     /* GSTE, nonpaged pool: faults read it */
     struct list link;                /* all sections in the order of creation; GSD mutex */
+    struct treap_node place;         /* the same, to find the n-th; GSD mutex */
     struct gsd *gsd;                 /* constant up to its end; NULL for an SHPT section */
     const struct section_kind *kind; /* constant; NULL for an SHPT section */
     struct mm_object *object;        /* constant: holds the pages of a page-file-backed one */
@@ -224,7 +225,9 @@ void section_reap(void);
    Cannot fail. Takes no lock; any number of callers at once. */
 bool section_make_valid(struct section *s, uint64_t page, pte_t *pte);
 
-/* The index-th section in order of creation, with a share for the caller, or NULL. IPL 0. */
+/* The index-th section in order of creation, or the next that is not being deleted, with a share
+   for the caller; NULL: there is none. IPL 0; takes the GSD mutex, for a time that is logarithmic
+   in the number of sections. */
 struct section *section_nth(uint64_t index);
 /* Pages that have a frame. The caller holds a share. */
 uint64_t section_valid_pages(const struct section *s);

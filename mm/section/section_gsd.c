@@ -7,6 +7,7 @@
  */
 #include "mm/section/section_gsd.h"
 
+#include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"
 #include "mm/pool/pool.h"
@@ -17,6 +18,10 @@ static struct treap directory; /* of struct gsd; GSD mutex */
 void gsd_boot(void) { mutex_init(&gsd_mutex, "GSD", MUTEX_GSD); }
 
 void gsd_lock(void) { mutex_lock(&gsd_mutex); }
+cond_t gsd_lock_service(void)
+{
+    return mutex_lock_killable(&gsd_mutex) == 0 ? SS$_NORMAL : SS$_ABORT;
+}
 void gsd_unlock(void) { mutex_unlock(&gsd_mutex); }
 
 static struct gsd *gsd_of(struct treap_node *n) { return container_of(n, struct gsd, node); }

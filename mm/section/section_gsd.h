@@ -10,6 +10,9 @@
 void gsd_boot(void);
 /* The GSD mutex. */
 void gsd_lock(void);
+/* The same for a service, as the mutex is held while a section is created, with all its pages.
+   SS$_ABORT: the caller is to end, and would have had to wait. */
+cond_t gsd_lock_service(void) __attribute__((warn_unused_result));
 void gsd_unlock(void);
 
 /* The entry with this name and scope, or NULL. */

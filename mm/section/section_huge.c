@@ -38,26 +38,29 @@ static void blocks_give(struct section *s)
     uint64_t n = blocks_of(s);
 
     huge_pool_give(s->blocks, n);
-    account_release(s->account, QUOTA_HUGE_PAGES, n);
     npp_free((void *)s->blocks, n * sizeof(pfn_t));
     s->blocks = NULL;
 }
 
-static int blocks_take(struct section *s)
+/* Take the pages of s, the first of them from `old`, or none (NULL). *shared is how many those are.
+   0 or -ENOMEM. */
+static int blocks_take(struct section *s, const struct section *old, uint64_t *shared)
 {
-    uint64_t n = blocks_of(s);
-    pfn_t *blocks;
-    int err;
+    uint64_t n = blocks_of(s), k;
+    pfn_t *blocks = npp_alloc(n * sizeof(pfn_t));
+    int err = blocks ? 0 : -ENOMEM;
 
-    if (!account_charge(s->account, QUOTA_HUGE_PAGES, n))
-        return -ENOMEM;
-    blocks = npp_alloc(n * sizeof(pfn_t));
-    err = blocks ? huge_pool_take(n, blocks) : -ENOMEM;
+    *shared = old ? MIN(n, blocks_of(old)) : 0;
+    if (!err && n > *shared)
+        err = huge_pool_take(s->account, n - *shared, blocks + *shared);
     if (err) {
         if (blocks)
             npp_free(blocks, n * sizeof(pfn_t));
-        account_release(s->account, QUOTA_HUGE_PAGES, n);
         return err;
+    }
+    for (k = 0; k < *shared; k++) {
+        blocks[k] = old->blocks[k];
+        huge_pool_use(blocks[k]);
     }
     s->blocks = blocks;
     s->first = blocks[0];
@@ -65,10 +68,10 @@ static int blocks_take(struct section *s)
     return 0;
 }
 
-/* False: the caller is to end. */
-static bool zero_blocks(const struct section *s)
+/* Zero the pages from number `first` on. False: the caller is to end. */
+static bool zero_blocks(const struct section *s, uint64_t first)
 {
-    for (uint64_t page = 0; page < s->npages; page++) {
+    for (uint64_t page = first * HUGE_PAGES; page < s->npages; page++) {
         if (thread_killed())
             return false;
         page_zero_if_needed(section_frame(s, page));
@@ -106,20 +109,22 @@ static const struct section_kind huge_kind = {
     .release = huge_release,
 };
 
-/* Give s its memory, all zero, and its tables. */
-static int furnish(struct section *s)
+/* Give s its memory, zero where it is not that of `old`, and its tables. */
+static int furnish(struct section *s, const struct section *old)
 {
-    int err = blocks_take(s);
+    uint64_t shared;
+    int err = blocks_take(s, old, &shared);
 
     if (err)
         return err;
-    err = zero_blocks(s) ? tables_make(s) : -EINTR;
+    err = zero_blocks(s, shared) ? tables_make(s) : -EINTR;
     if (err)
         blocks_give(s);
     return err;
 }
 
-static int create(const char *name, uint64_t npages, void *owner, struct section **out)
+static int create(const char *name, uint64_t npages, void *owner, const struct section *old,
+                  struct section **out)
 {
     struct section *s;
     cond_t status;
@@ -129,7 +134,7 @@ static int create(const char *name, uint64_t npages, void *owner, struct section
     if (!s)
         return -ENOMEM;
     s->owner = owner;
-    err = furnish(s);
+    err = furnish(s, old);
     if (!err) {
         status = section_enter(s, name);
         if (status != SS$_NORMAL) {
@@ -145,7 +150,8 @@ static int create(const char *name, uint64_t npages, void *owner, struct section
     return 0;
 }
 
-int section_huge_create(const char *name, uint64_t npages, void *owner, struct section **out)
+int section_huge_resize(const char *name, uint64_t npages, void *owner, const struct section *old,
+                        struct section **out)
 {
     struct huge_pool_stats pool;
 
@@ -153,7 +159,25 @@ int section_huge_create(const char *name, uint64_t npages, void *owner, struct s
     if (npages > pool.total)
         return -ENOMEM;
     section_settle(); /* what deleted sections had, quotas too, may not be back yet */
-    return create(name, npages, owner, out);
+    return create(name, npages, owner, old, out);
+}
+
+int section_huge_create(const char *name, uint64_t npages, void *owner, struct section **out)
+{
+    return section_huge_resize(name, npages, owner, NULL, out);
+}
+
+bool section_is_mapped(struct section *s)
+{
+    bool uses = false;
+    uint64_t n;
+    ipl_t ipl = spin_lock(&s->lock);
+
+    n = s->nmaps;
+    spin_unlock(&s->lock, ipl);
+    for (uint64_t k = 0; !n && !uses && k < blocks_of(s); k++)
+        uses = huge_pool_uses(s->blocks[k]) > 1;
+    return n || uses;
 }
 
 void section_huge_keep(struct section *s) { __atomic_fetch_add(&s->holds, 1, __ATOMIC_RELAXED); }
@@ -178,9 +202,8 @@ static uint64_t align_of(uint64_t len, uint64_t offset)
     return MAX(align, HUGE_BYTES);
 }
 
-/* A place for the mapping, first with the alignment that is best. */
-static int place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t offset,
-                        unsigned prot, unsigned flags)
+int section_huge_place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t offset,
+                              unsigned prot, unsigned flags)
 {
     static const uint64_t aligns[] = {PTE_L1_SPAN, PTE_L2_SPAN, HUGE_BYTES};
     uint64_t best = align_of(len, offset);
@@ -199,7 +222,7 @@ static int place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t o
 static int map_locked(struct aspace *as, struct map_entry *e, struct section_map *m, vaddr_t *va,
                       uint64_t len, unsigned prot, unsigned flags)
 {
-    int err = place_locked(as, va, len, e->offset, prot, flags);
+    int err = section_huge_place_locked(as, va, len, e->offset, prot, flags);
 
     if (err)
         return err;
@@ -220,8 +243,7 @@ static int map_locked(struct aspace *as, struct map_entry *e, struct section_map
     return 0;
 }
 
-/* Is a fixed address one for huge pages? */
-static bool fixed_ok(vaddr_t va, unsigned flags)
+bool section_huge_fixed_ok(vaddr_t va, unsigned flags)
 {
     return !(flags & (MAPF_FIXED | MAPF_FIXED_NOREPLACE)) || va % HUGE_BYTES == 0;
 }
@@ -234,7 +256,7 @@ int section_huge_map(struct aspace *as, struct section *s, vaddr_t *va, uint64_t
     cond_t status;
     int err = -ENOMEM;
 
-    if (!fixed_ok(*va, flags))
+    if (!section_huge_fixed_ok(*va, flags))
         return -EINVAL;
     if (!section_try_share(s))
         return -ENOMEM;
@@ -243,9 +265,11 @@ int section_huge_map(struct aspace *as, struct section *s, vaddr_t *va, uint64_t
     if (e && m) {
         e->ops = ops;
         e->offset = offset;
-        mutex_lock(&as->lock);
-        err = map_locked(as, e, m, va, len, prot, flags);
-        mutex_unlock(&as->lock);
+        err = mutex_lock_killable(&as->lock);
+        if (!err) {
+            err = map_locked(as, e, m, va, len, prot, flags);
+            mutex_unlock(&as->lock);
+        }
     }
     if (err) {
         if (e)
@@ -261,7 +285,7 @@ int section_huge_map_new(struct aspace *as, vaddr_t *va, uint64_t len, unsigned 
                          unsigned flags)
 {
     struct section *s;
-    int err = fixed_ok(*va, flags) ? 0 : -EINVAL;
+    int err = section_huge_fixed_ok(*va, flags) ? 0 : -EINVAL;
 
     if (!err)
         err = section_huge_create("anon_hugepage", len / HUGE_BYTES, NULL, &s);

@@ -16,6 +16,12 @@
    or other memory is short; -EINTR: the caller is to end. No mutex of rank MUTEX_SECTION_END or
    above. */
 int section_huge_create(const char *name, uint64_t npages, void *owner, struct section **out);
+/* The same, with the contents of `old` (NULL: all zero), whose huge pages it shares as far as it is
+   long; the caller has a share of old. */
+int section_huge_resize(const char *name, uint64_t npages, void *owner, const struct section *old,
+                        struct section **out);
+/* Does any address space show pages of s, also as private memory? */
+bool section_is_mapped(struct section *s);
 /* Count the caller's share as one that is kept without a mapping; the second drops it again, and
    the section may end with it. The caller of the second calls section_reap() when it holds no
    mutex. */
@@ -30,5 +36,12 @@ int section_huge_map(struct aspace *as, struct section *s, vaddr_t *va, uint64_t
 /* Map new shared memory of huge pages, which ends with its last mapping. Errors of both. */
 int section_huge_map_new(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
                          unsigned flags);
+
+/* A place for a mapping of len bytes from `offset` on, first with the alignment that lets it share
+   most tables; as aspace_place_locked(). */
+int section_huge_place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t offset,
+                              unsigned prot, unsigned flags);
+/* Is va, if the flags say that it is fixed, an address of a huge page? */
+bool section_huge_fixed_ok(vaddr_t va, unsigned flags);
 
 #endif

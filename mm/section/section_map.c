@@ -164,9 +164,11 @@ cond_t section_map_check(struct aspace *as, const struct section_map_request *r,
                          uint32_t section_flags)
 {
     struct plan p;
-    cond_t status;
+    /* Exclusively: a search for addresses changes what it records of them. */
+    cond_t status = aspace_lock_service(as);
 
-    mutex_lock(&as->lock); /* a search for addresses changes what it records of them */
+    if (status != SS$_NORMAL)
+        return status;
     status = plan_locked(as, r, npages, section_flags, (section_flags & SEC$M_MRES) != 0, &p);
     mutex_unlock(&as->lock);
     return status;
@@ -289,8 +291,9 @@ cond_t section_map(struct aspace *as, struct section *s, const struct section_ma
     struct section_map *m = section_map_new(as, s, 0, false, &status);
     struct plan p;
 
-    if (e && m) {
-        mutex_lock(&as->lock);
+    if (e && m)
+        status = aspace_lock_service(as);
+    if (e && m && status == SS$_NORMAL) {
         status = map_locked(as, s, r, e, m, &p);
         mutex_unlock(&as->lock);
     }
@@ -379,11 +382,10 @@ static int fault_private(struct aspace *as, struct map_entry *e, vaddr_t va)
     return made ? count_made_valid(as, s) : 0;
 }
 
+/* aspace_fault() has seen that the mapping allows the access. */
 static int op_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
 {
-    if ((access == FAULT_EXEC && !(e->prot & MAP_X)) ||
-        (access == FAULT_WRITE && !(e->prot & MAP_W)))
-        return -EACCES;
+    (void)access;
     return e->smap->shared ? fault_shared(as, e, va) : fault_private(as, e, va);
 }
 
@@ -505,6 +507,26 @@ static int op_populate(struct aspace *as, struct map_entry *e, vaddr_t start, va
     return 0;
 }
 
+/* Of huge pages the contents stay, as those of all shared memory do. */
+static int op_discard(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    (void)as;
+    (void)end;
+    return (e->flags & MAPF_HUGE) && start % HUGE_BYTES == 0 ? 0 : -EINVAL;
+}
+
+/* All mappings of a section count, whichever part of it they show. */
+static uint64_t op_sharers(const struct map_entry *e, pte_t pte)
+{
+    struct section *s = e->smap->section;
+    ipl_t ipl = spin_lock(&s->lock);
+    uint64_t n = s->nmaps;
+
+    (void)pte;
+    spin_unlock(&s->lock, ipl);
+    return n;
+}
+
 /* ---- futexes ---- */
 
 /* The count is for the self-check, which finds no mapping for such a share. */
@@ -545,4 +567,6 @@ const struct map_ops section_map_ops = {
     .split_cancel = op_split_cancel,
     .split = op_split,
     .populate = op_populate,
+    .discard = op_discard,
+    .sharers = op_sharers,
 };

@@ -157,15 +157,15 @@ void section_walk(struct section *s, struct aspace *prefer, struct gh_count *l3,
         *pt_pages = __atomic_load_n(&s->related->valid_pages, __ATOMIC_RELAXED) +
                     s->related->nupper;
     if (as) {
-        struct map_entry *e;
+        if (mutex_lock_shared_killable(&as->lock) == 0) {
+            struct map_entry *e = aspace_lookup_locked(as, start);
 
-        mutex_lock_shared(&as->lock);
-        e = aspace_lookup_locked(as, start);
-        if (e && e->smap && e->smap->section == s) {
-            walk_mapping(as, e, l3, l2, l1);
-            walked = true;
+            if (e && e->smap && e->smap->section == s) {
+                walk_mapping(as, e, l3, l2, l1);
+                walked = true;
+            }
+            mutex_unlock_shared(&as->lock);
         }
-        mutex_unlock_shared(&as->lock);
         aspace_unref(as);
     }
     if (!walked && s->related)

@@ -271,10 +271,10 @@ static vaddr_t first_touched(const struct map_entry *e)
 }
 
 /* Clear the PTEs [p, end) of a group, the first of which is that of va and of which `left` are
-   valid at most, and add the private pages that they map to the gather. No CPU has the root of a
-   dying space loaded: nothing is invalidated. Returns what remains of `left`. */
+   valid at most, and add the private pages that they map to the gather. Returns what remains of
+   `left`. */
 static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t va, uint64_t left,
-                                   bool invalidate, struct tb_gather *g)
+                                   struct tb_gather *g)
 {
     for (; p < end && left; p++, va += PAGE_SIZE) {
         pte_t pte = *p;
@@ -285,15 +285,14 @@ static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t va, uint6
             continue;
         __atomic_store_n(p, 0, __ATOMIC_RELAXED);
         left--;
-        if (invalidate)
-            tb_gather_va(g, va);
+        tb_gather_va(g, va);
         if (pte_is_private(pte))
             tb_gather_page(g, pte_pfn(pte));
     }
     return left;
 }
 
-/* The same for a group of an entry with an object, in a space that is not dying. */
+/* The same for a group of an entry with an object. */
 static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pte_t *end,
                                    vaddr_t va, uint64_t left, struct tb_gather *g)
 {
@@ -303,7 +302,7 @@ static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pt
     if (g->npages > TB_GATHER_PAGES - PT_GROUP)
         tb_gather_flush(g);
     ipl = spin_lock(e->object->lock);
-    left = clear_group(p, end, va, left, true, g);
+    left = clear_group(p, end, va, left, g);
     /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
        its caller frees the page. */
     tb_gather_invalidate(g);
@@ -311,15 +310,14 @@ static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pt
     return left;
 }
 
-/* Clear the PTEs [p, end) of one table, for the pages from va on. In a dying space no object's lock
-   is needed, as reverse walks leave its tables alone. Returns the number of valid PTEs cleared. */
-static uint64_t clear_table_part(const struct aspace *as, const struct map_entry *e, pte_t *p,
-                                 pte_t *end, vaddr_t va, struct tb_gather *g)
+/* Clear the PTEs [p, end) of one table, for the pages from va on. Returns the number of valid PTEs
+   cleared. */
+static uint64_t clear_table_part(const struct map_entry *e, pte_t *p, pte_t *end, vaddr_t va,
+                                 struct tb_gather *g)
 {
     struct page *page = pt_page_of(p);
     uint64_t before = __atomic_load_n(&page->aux, __ATOMIC_RELAXED), left = before;
     uint64_t used = __atomic_load_n(&page->groups, __ATOMIC_RELAXED), part = used, kept = 0;
-    bool dying = as->pt.dying;
 
     if (end - p < (long)PTES_PER_PAGE)
         part &= pt_groups(p, (uint64_t)(end - p));
@@ -328,10 +326,10 @@ static uint64_t clear_table_part(const struct aspace *as, const struct map_entry
         pte_t *to = MIN(first + PT_GROUP, end);
         vaddr_t at = va + (vaddr_t)(from - p) * PAGE_SIZE;
 
-        if (e->object && !dying)
+        if (e->object)
             left = clear_object_group(e, from, to, at, left, g);
         else
-            left = clear_group(from, to, at, left, !dying, g);
+            left = clear_group(from, to, at, left, g);
         if (to - from < (long)PT_GROUP)
             kept |= groups & -groups;
     }
@@ -343,37 +341,139 @@ static uint64_t clear_table_part(const struct aspace *as, const struct map_entry
     return before - left;
 }
 
-/* Is the current thread to end, and may it leave the rest of the pages to the end of its address
-   space? */
-static bool stops(const struct aspace *as) { return thread_killed() && !as->pt.dying; }
-
+/* In a dying space the PTEs stay until its end (anon_end). A thread that is to end leaves
+   the rest of the pages to that, too. */
 static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
 {
-    struct tb_gather own, *g = as->gather;
+    struct tb_gather g;
     uint64_t cleared = 0;
     vaddr_t va = MAX(start, first_touched(e));
     pte_t *l2;
 
-    if (!g) {
-        g = &own;
-        tb_gather_begin(g, &as->pt.loaded, TB_UNMAP);
-    }
-    for (l2 = pt_next_table(&as->pt, &va, end); l2 && !stops(as);
+    if (as->pt.dying)
+        return 0;
+    tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
+    for (l2 = pt_next_table(&as->pt, &va, end); l2 && !thread_killed();
          l2 = pt_step_table(&as->pt, l2, &va, end)) {
         vaddr_t table = va & ~(PTE_L2_SPAN - 1), next = MIN(table + PTE_L2_SPAN, end);
         pte_t *p = pt_table(pt_load(l2));
 
-        cleared += clear_table_part(as, e, p + ((va - table) >> PAGE_SHIFT),
-                                    p + ((next - table) >> PAGE_SHIFT), va, g);
-        pt_prune_table(&as->pt, l2, va, g);
+        cleared += clear_table_part(e, p + ((va - table) >> PAGE_SHIFT),
+                                    p + ((next - table) >> PAGE_SHIFT), va, &g);
+        pt_prune_table(&as->pt, l2, va, &g);
         va = next;
     }
     if (cleared)
         __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
-    pt_prune_upper(&as->pt, start, MIN(va, end), g);
-    if (g == &own)
-        tb_gather_flush(g);
+    pt_prune_upper(&as->pt, start, MIN(va, end), &g);
+    tb_gather_flush(&g);
     return va < end ? -EINTR : 0;
+}
+
+/* ---- the end of an address space ---- */
+
+/* What a dying space gives back. */
+struct ending {
+    struct page_batch pages, tables;
+};
+/* What is done with a PTE, which has been cleared. */
+typedef void end_fn(pte_t pte, struct ending *d);
+
+/* Clear four PTEs, and hand those that are not zero to fn. Returns their number. */
+static inline __attribute__((always_inline)) unsigned end_four(pte_t *p, end_fn *fn,
+                                                               struct ending *d)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        pte_t pte = p[i];
+
+        if (pte == 0)
+            continue;
+        p[i] = 0;
+        n++;
+        fn(pte, d);
+    }
+    return n;
+}
+
+/* Clear the PTEs of a table, of which `left` are not zero, all in these groups, and hand each to
+   fn. Where pages are apart most PTEs are zero: 16 are looked at with one branch. Returns how many
+   were not found. */
+static inline __attribute__((always_inline)) uint64_t end_groups(pte_t *table, uint64_t groups,
+                                                                 uint64_t left, end_fn *fn,
+                                                                 struct ending *d)
+{
+    for (; groups; groups &= groups - 1) {
+        pte_t *p = table + bit_lowest(groups) * PT_GROUP, *end = p + PT_GROUP;
+
+        for (; p < end; p += 16) {
+            pte_t a = p[0] | p[1] | p[2] | p[3], b = p[4] | p[5] | p[6] | p[7];
+            pte_t c = p[8] | p[9] | p[10] | p[11], e = p[12] | p[13] | p[14] | p[15];
+
+            if (!(a | b | c | e))
+                continue;
+            if (a)
+                left -= end_four(p, fn, d);
+            if (b)
+                left -= end_four(p + 4, fn, d);
+            if (c)
+                left -= end_four(p + 8, fn, d);
+            if (e)
+                left -= end_four(p + 12, fn, d);
+            if (!left)
+                return 0;
+        }
+    }
+    return left;
+}
+
+/* Clear the PTEs of the table that `upper` maps, hand each to fn, and free the table. Nobody else
+   looks at the tables of a dying space: there is no lock to take, nothing to invalidate, and the
+   marks and counts need not be kept. */
+static inline __attribute__((always_inline)) void end_table(pte_t upper, end_fn *fn,
+                                                            struct ending *d)
+{
+    const struct page *page = page_of(pte_pfn(upper));
+    uint64_t left = page->aux;
+
+    if (left)
+        left = end_groups(pt_table(upper), page->groups, left, fn, d);
+    KASSERT(left == 0, "what is nonzero in a table is marked");
+    page_batch_add(&d->tables, pte_pfn(upper));
+}
+
+static inline void end_page(pte_t pte, struct ending *d)
+{
+    if (unlikely(!pte_valid(pte)))
+        pte_unexpected(0, pte);
+    if (pte_is_private(pte))
+        page_batch_add(&d->pages, pte_pfn(pte));
+}
+
+static void end_level3(pte_t upper, struct ending *d) { end_table(upper, end_page, d); }
+static void end_level2(pte_t upper, struct ending *d) { end_table(upper, end_level3, d); }
+
+void anon_end(struct aspace *as, const struct l1_set *used)
+{
+    pte_t *root = kseg_page(as->pt.root);
+    struct ending d;
+
+    page_batch_begin(&d.pages, PAGE_FREE);
+    page_batch_begin(&d.tables, PAGE_ZEROED);
+    for (unsigned k = 0; k < ARRAY_SIZE(used->bits); k++) {
+        for (uint64_t bits = used->bits[k]; bits; bits &= bits - 1) {
+            pte_t *l1 = root + k * 64 + bit_lowest(bits), upper = *l1;
+
+            if (!pte_valid(upper))
+                continue;
+            pt_set(l1, 0);
+            end_level2(upper, &d);
+        }
+    }
+    page_batch_flush(&d.pages);
+    page_batch_flush(&d.tables);
+    as->pt.tables = 1; /* the root */
 }
 
 /* Change the protection of n pages of one table, and gather the addresses of those that change. */

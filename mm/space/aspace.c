@@ -95,10 +95,18 @@ void aspace_entries_left(void)
 
 void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED); }
 
-/* Unmap and free every entry, then the regions. The search tree is dropped first, so that no entry
-   has to be taken out of it. Mutex exclusive. */
+/* Add the level-1 PTEs of [start, end) to a set. */
+static inline void l1_add(struct l1_set *set, vaddr_t start, vaddr_t end)
+{
+    for (uint64_t i = start / PTE_L1_SPAN; i <= (end - 1) / PTE_L1_SPAN; i++)
+        set->bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Unmap and free every entry, then their page tables, then the regions. The search tree is dropped
+   first, so that no entry has to be taken out of it. Mutex exclusive. */
 static void clear_locked(struct aspace *as)
 {
+    struct l1_set used = {0};
     struct tb_gather g;
     struct list *l;
 
@@ -111,11 +119,13 @@ static void clear_locked(struct aspace *as)
         int err = e->ops->unmap(as, e, e->start, e->end);
 
         KASSERT(err == 0, "an entry of a dying address space can always be unmapped");
+        l1_add(&used, e->start, e->end);
         list_remove(&e->link);
         map_entry_destroy(e);
     }
     tb_gather_flush(&g);
-    as->counts.vsize = as->counts.data = 0;
+    anon_end(as, &used);
+    as->counts.vsize = as->counts.data = as->counts.entries = 0;
     __atomic_store_n(&as->counts.locked, 0, __ATOMIC_RELAXED);
     region_clear_locked(as);
 }
@@ -155,7 +165,7 @@ static int split_prepare(struct aspace *as, struct map_entry *e, vaddr_t va,
     *second = NULL;
     if (!e || e->start == va || e->end == va)
         return 0;
-    new = map_entry_alloc();
+    new = as->counts.entries < ASPACE_ENTRIES_MAX ? map_entry_alloc() : NULL;
     if (!new)
         return -ENOMEM;
     new->ops = e->ops;
@@ -300,6 +310,8 @@ static bool may_map_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned
     bool data = (prot & MAP_W) && !(flags & (MAPF_SHARED | MAPF_GROWSDOWN));
     uint64_t replaced = 0;
 
+    if (unlikely(as->counts.entries > ASPACE_ENTRIES_MAX))
+        return false;
     if (likely(aspace_may_grow_locked(as, len, data)))
         return true;
     for (struct map_entry *e = aspace_first_in_locked(as, va, va + len);
@@ -354,7 +366,11 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     e = map_entry_alloc();
     if (!e)
         return -ENOMEM;
-    mutex_lock(&as->lock);
+    err = mutex_lock_killable(&as->lock);
+    if (unlikely(err)) {
+        map_entry_free(e);
+        return err;
+    }
     err = aspace_place_locked(as, va, len, PAGE_SIZE, prot, flags);
     if (err) {
         mutex_unlock(&as->lock);
@@ -426,7 +442,9 @@ int aspace_unmap_only(struct aspace *as, vaddr_t va, uint64_t len)
 
     if (!aspace_user_range(va, len))
         return -EINVAL;
-    mutex_lock(&as->lock);
+    err = mutex_lock_killable(&as->lock);
+    if (unlikely(err))
+        return err;
     err = aspace_unmap_locked(as, va, len);
     mutex_unlock(&as->lock);
     return err;
@@ -440,25 +458,38 @@ int aspace_unmap(struct aspace *as, vaddr_t va, uint64_t len)
     return err;
 }
 
+/* Discard [va, end) of e. 0, -EINVAL, -EINTR. Mutex exclusive. */
+static int forget_part(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end,
+                       bool locked_too)
+{
+    if (e->locked && !locked_too)
+        return -EINVAL;
+    if (e->ops->discard)
+        return e->ops->discard(as, e, va, end);
+    if (e->ops != &anon_ops && (!e->object || e->smap))
+        return -EINVAL;
+    /* Shared memory with an object just keeps its contents. */
+    return e->flags & MAPF_SHARED ? 0 : anon_ops.unmap(as, e, va, end);
+}
+
 int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
 {
     vaddr_t end = va + len;
     struct map_entry *e;
-    int err = 0;
+    int err, part;
 
     if (!aspace_user_range(va, len))
         return -EINVAL;
-    mutex_lock(&as->lock);
+    err = mutex_lock_killable(&as->lock);
+    if (err)
+        return err;
     while (va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
         if (e->start > va)
             err = -ENOMEM;
         va = MAX(va, e->start);
-        if (e->ops != &anon_ops || (e->locked && !locked_too)) {
-            err = -EINVAL;
-            break;
-        }
-        if (!(e->flags & MAPF_SHARED) && anon_ops.unmap(as, e, va, MIN(end, e->end)) != 0) {
-            err = -EINTR;
+        part = forget_part(as, e, va, MIN(end, e->end), locked_too);
+        if (part) {
+            err = part;
             break;
         }
         va = e->end;
@@ -472,11 +503,13 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
 {
     vaddr_t start = va, end = va + len;
-    int err = 0;
+    int err;
 
     if (!aspace_user_range(va, len))
         return -EINVAL;
-    mutex_lock_shared(&as->lock);
+    err = mutex_lock_shared_killable(&as->lock);
+    if (err)
+        return err;
     while (va < end) {
         struct map_entry *e = aspace_first_in_locked(as, va, end);
         vaddr_t upto;
@@ -496,9 +529,8 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
         va = upto;
         if (va < end) { /* let others in, who change the map or stop all threads */
             mutex_unlock_shared(&as->lock);
-            if (sched_loop_point())
+            if (sched_loop_point() || mutex_lock_shared_killable(&as->lock) != 0)
                 return -EINTR;
-            mutex_lock_shared(&as->lock);
         }
     }
     mutex_unlock_shared(&as->lock);

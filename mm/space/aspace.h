@@ -8,6 +8,7 @@
 #ifndef MM_SPACE_ASPACE_H
 #define MM_SPACE_ASPACE_H
 
+#include "arch/alpha/hw/pte.h"
 #include "kernel/base/list.h"
 #include "kernel/sched/mutex.h"
 #include "mm/object/mapping.h"
@@ -37,8 +38,8 @@ struct map_ops {
     /* Remove the whole entry, which was split before if necessary: clear its PTEs, flush, free
        what belongs to the mapping, and emptied tables (pt_prune). Aspace mutex held exclusively.
        The caller frees the entry itself. 0; -EINTR: the caller is to end (thread_killed), a part of
-       the pages is gone, as if they had been discarded, and the entry stays. Not if the address
-       space is dying. */
+       the pages is gone, as if they had been discarded, and the entry stays. In a dying space 0
+       always, and private pages and tables may be left to anon_end(). */
     int (*unmap)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
     /* fork: give the child its copy or its share of e. The child's entry is linked already, and is
        a copy of e without object and smap. src's mutex is held exclusively; no other thread can
@@ -71,6 +72,13 @@ struct map_ops {
     /* Make [start, end) present, writable where the entry allows it. Mutex and -EAGAIN as for
        fault. NULL: nothing is done. */
     int (*populate)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
+    /* As aspace_forget() with a part of the entry; what is discarded may extend to the next huge
+       page. Mutex held exclusively. NULL: if the entry has no object of its own, nothing can be
+       discarded (-EINVAL). */
+    int (*discard)(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end);
+    /* How many mappings share what the PTE maps, this one included. Mutex held shared. NULL: as
+       many as map the object, or as the private page counts. */
+    uint64_t (*sharers)(const struct map_entry *e, pte_t pte);
 };
 
 /* The limits of the current process, in bytes, for what its own calls map; NULL: there are none.
@@ -78,12 +86,18 @@ struct map_ops {
 enum aspace_limit { ASPACE_LIMIT_SIZE, ASPACE_LIMIT_DATA, ASPACE_LIMIT_STACK };
 extern uint64_t (*aspace_limit)(enum aspace_limit which);
 
+/* An address space gets no more entries from Linux's calls when it has so many, which is Linux's
+   vm.max_map_count: a loop of mmap would otherwise take all memory of the kernel. As on Linux, mmap
+   makes one more than that, whether or not it replaces others. */
+#define ASPACE_ENTRIES_MAX 65530u
+
 struct aspace_counts { /* relaxed atomics, except as noted */
     uint64_t faults, demand_zero, cow, object_valid, file, stack_grow;
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
     uint64_t section_pages;
     uint64_t vsize;                /* bytes in entries; aspace mutex exclusive to change */
     uint64_t data;                 /* of these, in private writable ones; likewise */
+    uint64_t entries;              /* on the map; likewise */
     uint64_t locked;               /* pages locked in memory */
     uint64_t vsize_peak, rss_peak; /* the most that vsize and pt.rss ever were */
 };
@@ -102,7 +116,7 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     uint64_t next_region_id;
     bool locks_future;      /* mlockall(MCL_FUTURE); atomic */
     struct map_entry *hint; /* entry of the last fault; atomic, cleared when the entry is removed */
-    struct tb_gather *gather; /* of a dying space: takes what all its entries free; else NULL */
+    struct tb_gather *gather; /* of a dying space: takes what its sections free; else NULL */
     struct aspace_counts counts;
 };
 
@@ -202,9 +216,12 @@ struct remap {
    gone. */
 int aspace_remap(struct aspace *as, const struct remap *r, vaddr_t *va);
 /* Is every page of the range mapped, and by what `bar` allows? 0; -ENOMEM: there are holes;
-   -EINVAL: by something else; -EINTR: the caller is to end. */
-enum aspace_bar { ASPACE_ANY, ASPACE_PRIVATE_ANON };
+   -EINVAL: by something else; -EBUSY: pages are locked in memory; -EINTR: the caller is to end. */
+enum aspace_bar { ASPACE_ANY, ASPACE_PRIVATE_ANON, ASPACE_UNLOCKED };
 int aspace_check_mapped(struct aspace *as, vaddr_t va, uint64_t len, enum aspace_bar bar);
+/* Have what was stored in the range through shared mappings of files where the files have their
+   storage. 0; -ENOMEM: there are holes; -EINTR; or the first error of a pager. IPL 0; waits. */
+int aspace_sync(struct aspace *as, vaddr_t va, uint64_t len);
 /* mincore: which of the pages are in memory, a byte of 0 or 1 each in vec; at most
    ASPACE_RESIDENT_MAX pages. 0; -ENOMEM: there are holes. */
 #define ASPACE_RESIDENT_MAX 64u

@@ -111,7 +111,9 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len, uint64_t li
     uint64_t missing, fluid, minimum = fluid_minimum();
     int err;
 
-    mutex_lock_shared(&as->lock);
+    err = mutex_lock_shared_killable(&as->lock);
+    if (err)
+        return err;
     err = check(as, va, va + len, &missing);
     if (!err && is_too_many(as, va, va + len, limit))
         err = -ENOMEM;
@@ -217,7 +219,9 @@ int aspace_lock_pages_within(struct aspace *as, vaddr_t va, uint64_t len, uint64
         err = make_present(as, va, len, limit);
         if (err)
             break;
-        mutex_lock(&as->lock);
+        err = mutex_lock_killable(&as->lock);
+        if (err)
+            break;
         err = lock_present(as, va, va + len, limit, any_set);
         mutex_unlock(&as->lock);
     }
@@ -230,12 +234,13 @@ int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set
 }
 
 /* The used part of the first entry from va on: its first page in *start, its end in *end. False:
-   there is no entry. */
+   there is no entry, or the caller is to end. */
 static bool next_used(struct aspace *as, vaddr_t va, vaddr_t *start, vaddr_t *end)
 {
     struct map_entry *e;
 
-    mutex_lock_shared(&as->lock);
+    if (mutex_lock_shared_killable(&as->lock) != 0)
+        return false;
     e = aspace_first_in_locked(as, va, LAYOUT_USER_TOP);
     if (e) {
         *start = e->flags & MAPF_GROWSDOWN ? MAX(first_page(e), e->low & ~PAGE_MASK) : e->start;
@@ -273,9 +278,10 @@ int aspace_unlock_all(struct aspace *as)
 {
     vaddr_t va = LAYOUT_P0_FIRST;
     struct map_entry *e;
-    int err = 0;
+    int err = mutex_lock_killable(&as->lock);
 
-    mutex_lock(&as->lock);
+    if (err)
+        return err;
     while ((e = aspace_first_in_locked(as, va, LAYOUT_USER_TOP)) != NULL) {
         va = e->end;
         if (e->locked)
@@ -299,7 +305,9 @@ int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_s
 
     if (!aspace_user_range(va, len))
         return -EFAULT;
-    mutex_lock(&as->lock);
+    err = mutex_lock_killable(&as->lock);
+    if (err)
+        return err;
     err = look(as, va, va + len, &any, all_set);
     if (!err && any)
         err = split_ends(as, va, va + len);

@@ -2,6 +2,7 @@
 #ifndef MM_SPACE_ASPACE_PRIVATE_H
 #define MM_SPACE_ASPACE_PRIVATE_H
 
+#include "arch/alpha/hw/layout.h"
 #include "mm/phys/page.h"
 #include "mm/pt/pte_forms.h"
 #include "mm/space/aspace.h"
@@ -64,6 +65,13 @@ static inline pte_t *entry_around(const struct map_entry *e, pte_t *p, vaddr_t v
    write copies it if others map it too. Mutex shared. 0 or -ENOMEM. */
 int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old,
                        bool write);
+/* A set of level-1 PTEs of user space. */
+struct l1_set {
+    uint64_t bits[LAYOUT_USER_TOP / PTE_L1_SPAN / 64];
+};
+/* The end of a dying space, when its entries have gone and all that they gathered: free the private
+   pages and the tables that are left below the level-1 PTEs `used`. */
+void anon_end(struct aspace *as, const struct l1_set *used);
 /* Does the PTE, which maps a page, map one of the entry's own, not one of its object? */
 static inline bool pte_is_private(pte_t pte) { return !(pte & PTE_SW_SHARED); }
 /* Count one more PTE that maps a private page: it has no single owner any more. */

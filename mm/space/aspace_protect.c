@@ -128,9 +128,10 @@ static bool range_ok(vaddr_t va, uint64_t len, unsigned prot)
 
 static int set(struct aspace *as, vaddr_t va, uint64_t len, const struct wish *w, unsigned *old)
 {
-    int err;
+    int err = mutex_lock_killable(&as->lock);
 
-    mutex_lock(&as->lock);
+    if (err)
+        return err;
     err = set_locked(as, va, va + len, w, old);
     mutex_unlock(&as->lock);
     return err;

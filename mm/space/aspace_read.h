@@ -20,6 +20,8 @@ struct mapping_pages {
     uint64_t own;    /* private memory of this address space alone */
     uint64_t forked; /* private memory that fork has shared, and nobody has written since */
     uint64_t object; /* of a file, shared memory or a section */
+    uint64_t huge_own, huge_shared; /* in huge pages, which count nowhere else */
+    uint64_t share_bytes;           /* of the others: each page divided among its mappings */
 };
 /* Add the pages of [va, end), which lies in the mapping v, to *n. Looks at no more than
  * ASPACE_COUNT_MAX PTEs: the address where it stopped. Takes the mutex of as, shared. IPL 0. */
@@ -30,5 +32,9 @@ vaddr_t aspace_count(struct aspace *as, const struct mapping_view *v, vaddr_t va
  * as by a read. 0, -EIO, or an error of aspace_populate. Takes the mutex of as. IPL 0; may wait. */
 #define ASPACE_READ_MAX 512u
 int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n);
+/* The same the other way. forced: a private mapping need not be writable; its page becomes a copy
+ * of its own, as a debugger needs that plants breakpoints. 0; -EFAULT: nothing is mapped; -EACCES:
+ * it may not be written; -ENOMEM; -EIO; -EINTR: the caller is to end; or a pager's error. */
+int aspace_write(struct aspace *as, vaddr_t va, const void *buf, size_t n, bool forced);
 
 #endif

@@ -169,7 +169,7 @@ static int prepare(struct aspace *as, vaddr_t start, vaddr_t end, vaddr_t va, st
 {
     int err = -ENOMEM;
 
-    *to = map_entry_alloc();
+    *to = as->counts.entries < ASPACE_ENTRIES_MAX ? map_entry_alloc() : NULL;
     if (*to)
         err = create_tables(as, start, end, va - start);
     if (!err)
@@ -241,7 +241,7 @@ static int duplicate(struct aspace *as, const struct map_entry *e, const struct 
 
     if (!(e->flags & MAPF_SHARED) || !e->object)
         return -EINVAL;
-    to = map_entry_alloc();
+    to = as->counts.entries < ASPACE_ENTRIES_MAX ? map_entry_alloc() : NULL;
     if (!to)
         return -ENOMEM;
     insert_like(as, e, e->offset + (r->old - e->start), to, va, r->new_len);
@@ -270,6 +270,15 @@ static int shrink(struct aspace *as, const struct remap *r)
                : 0;
 }
 
+/* Huge pages: as on Linux a mapping does not grow, and becomes shorter by huge pages. It is not
+ * moved. */
+static int remap_huge(struct aspace *as, const struct remap *r)
+{
+    if ((r->flags & (REMAP_FIXED | REMAP_KEEP)) || r->new_len > r->old_len)
+        return -EINVAL;
+    return shrink(as, r);
+}
+
 /* As aspace_remap. *relock: the mapping was locked in memory. */
 static int remap_locked(struct aspace *as, const struct remap *r, vaddr_t *va, bool *relock)
 {
@@ -280,9 +289,11 @@ static int remap_locked(struct aspace *as, const struct remap *r, vaddr_t *va, b
 
     if (!e)
         return -EFAULT;
+    *va = r->old;
+    if ((e->flags & MAPF_HUGE) && !e->inner)
+        return remap_huge(as, r);
     if (e->ops != &anon_ops || e->inner)
         return -EINVAL;
-    *va = r->old;
     if (stays && len == r->new_len)
         return shrink(as, r);
     if (r->old + len > e->end)
@@ -320,7 +331,9 @@ int aspace_remap(struct aspace *as, const struct remap *r, vaddr_t *va)
 
     if (!aspace_user_range(r->old, MAX(r->old_len, PAGE_SIZE)))
         return -EFAULT;
-    mutex_lock(&as->lock);
+    err = mutex_lock_killable(&as->lock);
+    if (err)
+        return err;
     err = remap_locked(as, r, va, &relock);
     mutex_unlock(&as->lock);
     if (r->flags & REMAP_FIXED)

@@ -103,6 +103,7 @@ void aspace_insert_locked(struct aspace *as, struct map_entry *e)
     e->gap = e->start - (before ? before->end : 0);
     span_insert(&as->tree, &e->span, before ? &before->span : NULL, after ? &after->span : NULL);
     list_add_after(before ? &before->link : &as->entries, &e->link);
+    as->counts.entries++;
     aspace_count_extent(as, e, (int64_t)(e->end - e->start));
     count_peak(&as->counts.vsize_peak, as->counts.vsize);
 }
@@ -118,6 +119,7 @@ void aspace_remove_locked(struct aspace *as, struct map_entry *e)
     list_remove(&e->link);
     if (__atomic_load_n(&as->hint, __ATOMIC_RELAXED) == e)
         __atomic_store_n(&as->hint, NULL, __ATOMIC_RELAXED);
+    as->counts.entries--;
     aspace_count_extent(as, e, -(int64_t)(e->end - e->start));
 }
 

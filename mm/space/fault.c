@@ -35,8 +35,8 @@ static inline struct map_entry *lookup_hinted(struct aspace *as, vaddr_t va)
     return e;
 }
 
-/* Nothing is mapped at va: perhaps a region grows to it. -EAGAIN: it has; -EFAULT; -ENOMEM. Mutex
-   held shared on entry and return, and dropped in between. */
+/* Nothing is mapped at va: perhaps a region grows to it. -EAGAIN: it has; -EFAULT; -ENOMEM; -EINTR.
+   Mutex held shared on entry and return, and dropped in between. */
 static int outside(struct aspace *as, vaddr_t va)
 {
     int err;
@@ -53,7 +53,8 @@ void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end)
 {
     struct tb_gather g;
 
-    mutex_lock(&as->lock);
+    if (mutex_lock_killable(&as->lock) != 0)
+        return; /* they go with the mapping */
     tb_gather_begin(&g, &as->pt.loaded, TB_PTPAGE);
     pt_prune(&as->pt, va, end, &g);
     tb_gather_flush(&g);
@@ -67,7 +68,8 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
     va &= ~PAGE_MASK;
     if (unlikely(va >= LAYOUT_USER_TOP))
         return -EFAULT;
-    mutex_lock_shared(&as->lock);
+    if (unlikely((err = mutex_lock_shared_killable(&as->lock)) != 0))
+        return err;
     do {
         struct map_entry *e = lookup_hinted(as, va);
 

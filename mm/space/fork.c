@@ -141,7 +141,10 @@ struct aspace *aspace_fork(struct aspace *src)
 
     if (!dst)
         return NULL;
-    mutex_lock(&src->lock);
+    if (mutex_lock_killable(&src->lock) != 0) {
+        aspace_unref(dst);
+        return NULL;
+    }
     dst->next_region_id = src->next_region_id;
     err = region_fork_locked(src, dst);
     if (!err)

@@ -254,6 +254,16 @@ static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
     return 0;
 }
 
+/* Tell the pager that a store to shared memory has faulted. Stores to a page that is mapped
+   writable already, with a neighbour for example, are not noticed, as on Linux. */
+static inline void tell_pager(const struct map_entry *e)
+{
+    const struct pager_ops *ops = e->object->ops;
+
+    if (ops && ops->written && is_shared(e))
+        ops->written(e->object);
+}
+
 int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
 {
     pte_t *p = pt_create(&as->pt, va, 3);
@@ -272,6 +282,8 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
         }
         err = try_unlock(as, e, p, va, write, &sp, &done, ipl);
     }
+    if (done && write)
+        tell_pager(e);
     spare_drop(&sp);
     index_nodes_drop(&sp.nodes);
     return err;

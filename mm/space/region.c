@@ -313,6 +313,11 @@ static cond_t place_locked(struct aspace *as, uint64_t length, uint32_t flags, v
     return aspace_range_free_locked(as, *start, length) ? SS$_NORMAL : SS$_VA_IN_USE;
 }
 
+cond_t aspace_lock_service(struct aspace *as)
+{
+    return mutex_lock_killable(&as->lock) == 0 ? SS$_NORMAL : SS$_ABORT;
+}
+
 cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t flags,
                      vaddr_t start, bool privileged, struct region_view *out)
 {
@@ -324,7 +329,11 @@ cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t
     r = region_alloc(&status);
     if (!r)
         return status;
-    mutex_lock(&as->lock);
+    status = aspace_lock_service(as);
+    if (status != SS$_NORMAL) {
+        region_free(r);
+        return status;
+    }
     status = place_locked(as, length, flags, &start);
     if (status == SS$_NORMAL) {
         as->next_region_id = MAX(as->next_region_id, (uint64_t)REGION_MIN_USER_ID);
@@ -350,9 +359,10 @@ static cond_t status_of(int err) { return err == 0 ? SS$_NORMAL : SS$_INSFMEM; }
 cond_t region_delete(struct aspace *as, uint64_t id, bool privileged, struct region_view *out)
 {
     struct region *r = NULL;
-    cond_t status;
+    cond_t status = aspace_lock_service(as);
 
-    mutex_lock(&as->lock);
+    if (status != SS$_NORMAL)
+        return status;
     if (!region_view_locked(as, id, out)) {
         status = SS$_IVREGID;
     } else if (id < ARRAY_SIZE(default_regions) || ((out->flags & VA$M_PERMANENT) && !privileged)) {
@@ -411,9 +421,10 @@ static cond_t check_delete_va_locked(struct aspace *as, uint64_t id, vaddr_t sta
 
 cond_t region_delete_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length)
 {
-    cond_t status;
+    cond_t status = aspace_lock_service(as);
 
-    mutex_lock(&as->lock);
+    if (status != SS$_NORMAL)
+        return status;
     status = check_delete_va_locked(as, id, start, length);
     if (status == SS$_NORMAL)
         status = status_of(aspace_unmap_locked(as, start, length));
@@ -453,9 +464,10 @@ static cond_t query_locked(struct aspace *as, uint32_t function, uint64_t id, va
 cond_t region_query(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
                     struct region_view *v, vaddr_t *first_free)
 {
-    cond_t status;
+    cond_t status = aspace_lock_service(as); /* exclusively, for the searches for gaps */
 
-    mutex_lock(&as->lock); /* exclusively, for the searches for gaps */
+    if (status != SS$_NORMAL)
+        return status;
     status = query_locked(as, function, id, va, v);
     if (status == SS$_NORMAL)
         *first_free = region_first_free_locked(as, v);

@@ -35,6 +35,10 @@ struct region_view {
     vaddr_t start, end;
 };
 
+/* Take the mutex exclusively for a service. SS$_NORMAL; SS$_ABORT: the caller is to end, and would
+   have had to wait. */
+cond_t aspace_lock_service(struct aspace *as) __attribute__((warn_unused_result));
+
 /* The created region with this id, or the one that contains va; NULL: there is none. */
 struct region *region_find_locked(struct aspace *as, uint64_t id);
 struct region *region_at_locked(struct aspace *as, vaddr_t va);

@@ -78,7 +78,11 @@ cond_t region_create_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t 
 
     if (!e)
         return SS$_INSFMEM;
-    mutex_lock(&as->lock);
+    status = aspace_lock_service(as);
+    if (status != SS$_NORMAL) {
+        map_entry_free(e);
+        return status;
+    }
     status = create_va_locked(as, id, start, length, flags, e);
     mutex_unlock(&as->lock);
     if (status != SS$_NORMAL)
@@ -127,7 +131,11 @@ cond_t region_expand(struct aspace *as, uint64_t id, uint64_t length, uint32_t f
 
     if (!e)
         return SS$_INSFMEM;
-    mutex_lock(&as->lock);
+    status = aspace_lock_service(as);
+    if (status != SS$_NORMAL) {
+        map_entry_free(e);
+        return status;
+    }
     status = expand_locked(as, id, length, flags, e, start);
     mutex_unlock(&as->lock);
     if (status != SS$_NORMAL)
@@ -154,9 +162,10 @@ static bool growth_locked(struct aspace *as, vaddr_t va, vaddr_t *start, vaddr_t
 int region_grow_to(struct aspace *as, vaddr_t va)
 {
     vaddr_t start, end;
-    int err = 0;
+    int err = mutex_lock_killable(&as->lock);
 
-    mutex_lock(&as->lock);
+    if (err)
+        return err;
     if (aspace_lookup_locked(as, va)) {
         /* another thread has grown the region meanwhile */
     } else if (growth_locked(as, va, &start, &end)) {

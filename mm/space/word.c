@@ -42,9 +42,10 @@ static int name_locked(struct aspace *as, vaddr_t va, struct word_name *name)
 
 int word_name_get(struct aspace *as, vaddr_t va, struct word_name *name)
 {
-    int err;
+    int err = mutex_lock_shared_killable(&as->lock);
 
-    mutex_lock_shared(&as->lock);
+    if (err)
+        return err;
     err = name_locked(as, va, name);
     mutex_unlock_shared(&as->lock);
     return err;

@@ -33,6 +33,7 @@ USER_ENTRIES = USER_TOP // SPANS[0]
 TABLE_BITS = PTE_V | constant("PTE_KRE") | constant("PTE_KWE")
 ONE = 1 << PTE_PFN_SHIFT
 MAP_W = constant("MAP_W")
+MAPF_HUGE = constant("MAPF_HUGE")
 MAPF_SHARED = constant("MAPF_SHARED")
 KWE_UWE = constant("PTE_KWE") | constant("PTE_UWE")
 PTE_SHARED = constant("PTE_SW_SHARED")
@@ -240,6 +241,9 @@ class ValidatePageTables(Checker):
             self.object_page(entry, pte, va, where)
         elif int(entry["smap"]):
             self.section_page(entry, pte, va, where)
+        elif int(entry["flags"]) & MAPF_HUGE:
+            # The pages are in the pool of huge pages; the hints are checked with the table.
+            self.expect(pte & PTE_GH == PTE_GH, f"{where} is of a huge page and has a small hint")
         else:
             space.resident += 1
             self.private_page(pte, at, where)

@@ -43,8 +43,12 @@ def fetch_counters(machine: Machine) -> None:
 
 INSPECTION = Inspection(describe, source_line, race_lines, save)
 
-if __name__ == "__main__":
+
+def main(arguments: list[str] | None = None) -> int:
     ends.begin()
-    sys.exit(
-        command.main(INSPECTION, fetch_counters if "MEGALITH_COVERAGE" in os.environ else None)
-    )
+    collect = fetch_counters if "MEGALITH_COVERAGE" in os.environ else None
+    return command.main(INSPECTION, collect, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

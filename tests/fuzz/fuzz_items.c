@@ -27,6 +27,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/lnm/lnm_private.h"
 #include "kernel/proc/creds.h"
+#include "kernel/proc/numbers.h"
 #include "kernel/proc/process.h"
 #define sigset_t kernel_sigset_t /* the host has another type of this name */
 #include "kernel/proc/signal.h"
@@ -104,6 +105,13 @@ struct uthread *process_first_thread_locked(const struct process *p)
 struct process *process_find_locked(uint32_t pid)
 {
     return pid == me.pid ? &me : pid == other.pid ? &other : NULL;
+}
+uint32_t numbers_end = NUMBERS_LEAST;
+uint32_t number_next(uint32_t n)
+{
+    uint32_t low = MIN(me.pid, other.pid), high = MAX(me.pid, other.pid);
+
+    return n <= low ? low : n <= high ? high : numbers_end;
 }
 void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg)
 {

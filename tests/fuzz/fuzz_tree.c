@@ -1,7 +1,7 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: kernel/io/tree.c kernel/io/regular.c kernel/io/file.c kernel/io/directory.c
 // SOURCES: kernel/io/tree_change.c kernel/io/tree_path.c kernel/io/tree_rename.c
-// SOURCES: kernel/fs/inode.c kernel/fs/memfs.c
+// SOURCES: kernel/fs/inode.c kernel/fs/notify.c kernel/fs/memfs.c
 // SOURCES: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // SOURCES: kernel/base/span.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c

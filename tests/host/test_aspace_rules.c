@@ -2,7 +2,8 @@
 // SOURCES: mm/pt/pt.c
 // SOURCES: mm/pt/pt_system.c
 // SOURCES: mm/pt/shootdown.c
-// SOURCES: mm/space/aspace.c mm/space/aspace_protect.c
+// SOURCES: mm/space/aspace.c mm/space/aspace_lock.c mm/space/aspace_protect.c
+// SOURCES: mm/space/aspace_remap.c
 // SOURCES: kernel/base/span.c
 // SOURCES: mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c
@@ -90,6 +91,61 @@ static void test_places(void)
     mutex_unlock(&as->lock);
     aspace_unref(as);
     ok(1, "a mapping without an address gets the lowest free one, a search from above the highest");
+}
+
+/* ---- how many mappings ---- */
+
+/* What locking pages asks for, which nothing here does. */
+uint64_t fluid_count(void) { return 0; }
+uint64_t fluid_minimum(void) { return 0; }
+
+/* No call makes more than there may be: a new mapping, a split by unmapping or protecting the
+   middle, a move. What makes fewer, or no more, is still possible. */
+static void test_most_entries(void)
+{
+    struct aspace *as = aspace_create(0);
+    vaddr_t va = 0, first = 0, shared = 0, last = 0;
+    uint64_t n = 1;
+
+    if (aspace_map_anon(as, &shared, PAGE_SIZE, MAP_R, MAPF_SHARED) != 0)
+        vm_die("no shared mapping");
+    while (as->counts.entries < ASPACE_ENTRIES_MAX &&
+           aspace_map_anon(as, &va, 4 * PAGE_SIZE, n % 2 ? MAP_R : MAP_R | MAP_W, 0) == 0) {
+        first = n++ > 1 ? first : va;
+        last = va;
+        va = 0;
+    }
+    is(n, ASPACE_ENTRIES_MAX, "as many mappings as an address space may have");
+    va = first;
+    is(aspace_map_anon(as, &va, 4 * PAGE_SIZE, MAP_R, MAPF_FIXED), 0, "one is replaced");
+    is(aspace_remap(
+           as, &(struct remap){.old = last, .old_len = 4 * PAGE_SIZE, .new_len = 5 * PAGE_SIZE},
+           &va),
+       0, "one gets longer in place");
+    is(aspace_remap(
+           as, &(struct remap){.old = shared, .new_len = PAGE_SIZE, .flags = REMAP_MAYMOVE}, &va),
+       -ENOMEM, "none is mapped a second time");
+    va = 0;
+    is(aspace_map_anon(as, &va, PAGE_SIZE, MAP_X, 0), 0, "mmap makes one more");
+    va = first;
+    is(aspace_map_anon(as, &va, 4 * PAGE_SIZE, MAP_R, MAPF_FIXED), -ENOMEM,
+       "and then not even one that replaces another");
+    is(aspace_unmap(as, last, 5 * PAGE_SIZE), 0, "one is unmapped");
+    is(aspace_unmap(as, first + PAGE_SIZE, PAGE_SIZE), -ENOMEM, "none is split by unmapping");
+    is(aspace_protect(as, first, PAGE_SIZE, MAP_R | MAP_W), -ENOMEM, "nor by protecting");
+    is(aspace_remap(as,
+                    &(struct remap){.old = first,
+                                    .old_len = PAGE_SIZE,
+                                    .new_len = PAGE_SIZE,
+                                    .fixed = LAYOUT_P0_FIRST,
+                                    .flags = REMAP_FIXED | REMAP_MAYMOVE | REMAP_KEEP},
+                    &va),
+       -ENOMEM, "nor moved");
+    is(aspace_unmap(as, first, 8 * PAGE_SIZE), 0, "whole ones are unmapped");
+    is(aspace_unmap(as, first + 9 * PAGE_SIZE, PAGE_SIZE), 0, "then one is split");
+    is(as->counts.entries, ASPACE_ENTRIES_MAX - 1, "their number is counted");
+    vm_check(as);
+    aspace_unref(as);
 }
 
 /* The architecture lets a CPU cache a PTE that was not valid, or not yet writable. A fault on a PTE
@@ -205,6 +261,7 @@ int main(void)
 {
     vm_boot();
     test_places();
+    test_most_entries();
     test_remembered();
     test_forms();
     return tap_done();

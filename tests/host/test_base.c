@@ -379,6 +379,42 @@ static void test_tree_depth(void)
     free(memory);
 }
 
+/* Do the nodes of t, of which there are n, come in the order of `at`, and do their numbers find
+   them? */
+static bool counts_rightly(const struct treap *t, struct treap_node **at, unsigned n)
+{
+    const struct treap_node *next = treap_first(t);
+
+    for (unsigned i = 0; i < n; i++, next = treap_next(next))
+        if (next != at[i] || treap_nth(t, i) != at[i])
+            return false;
+    return !next && !treap_nth(t, n) && !treap_nth(t, UINT64_MAX);
+}
+
+/* A tree that counts, against an array, while nodes are appended and taken out at random. */
+static void test_counting_tree(void)
+{
+    enum { MOST = 64 };
+    static struct treap_node nodes[2048], *at[MOST];
+    unsigned n = 0, good = 0, random = 1;
+    struct treap t = {NULL};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(nodes); i++) {
+        random = random * 1103515245u + 12345u;
+        if (n == MOST || (n && (random >> 16) % 3 == 0)) {
+            unsigned k = (random >> 18) % n;
+
+            treap_take_out(&t, at[k]);
+            memmove(&at[k], &at[k + 1], (--n - k) * sizeof(at[0]));
+        } else {
+            treap_append(&t, &nodes[i]);
+            at[n++] = &nodes[i];
+        }
+        good += counts_rightly(&t, at, n);
+    }
+    is(good, ARRAY_SIZE(nodes), "a tree that counts finds its n-th node after each change");
+}
+
 int main(void)
 {
     test_format();
@@ -389,5 +425,6 @@ int main(void)
     test_lists();
     test_numbers();
     test_tree_depth();
+    test_counting_tree();
     return tap_done();
 }

@@ -8,18 +8,25 @@
 
 #include "userland/lib/include/tap.h"
 
-static size_t put(char *to, const char *name, unsigned mode, const char *data)
+/* The name's size counts `more` NULs besides its own. */
+static size_t put_padded(char *to, const char *name, size_t more, unsigned mode, const char *data)
 {
     size_t n = (size_t)sprintf(to, "070701%08X%08X%08X%08X%08X%08X%08zX%08X%08X%08X%08X%08zX%08X%s",
-                               1, mode, 2, 3, 1, 4, strlen(data), 0, 0, 0, 0, strlen(name) + 1, 0,
-                               name);
+                               1, mode, 2, 3, 1, 4, strlen(data), 0, 0, 0, 0,
+                               strlen(name) + 1 + more, 0, name);
 
-    for (n++; n % 4;)
+    memset(to + n, 0, more + 1);
+    for (n += more + 1; n % 4;)
         to[n++] = 0;
     memcpy(to + n, data, strlen(data));
     for (n += strlen(data); n % 4;)
         to[n++] = 0;
     return n;
+}
+
+static size_t put(char *to, const char *name, unsigned mode, const char *data)
+{
+    return put_padded(to, name, 0, mode, data);
 }
 
 /* Read all of a heap copy of exactly n bytes; returns the number of entries. */
@@ -42,6 +49,29 @@ static int count(const char *archive, size_t n, bool *damaged)
     *damaged = c.damaged;
     free(copy);
     return entries;
+}
+
+/* Behind the NUL of a name, and counted in its size, there may be NULs, and nothing else. */
+static void test_padding(void)
+{
+    char a[600];
+    struct cpio_entry e;
+    bool damaged, all = true, refused = true;
+
+    for (size_t more = 0; more < 16; more++) {
+        size_t n = put_padded(a, "etc/rc", more, 0100644, "12345");
+
+        n += put_padded(a + n, "TRAILER!!!", more, 0, "");
+        all &= count(a, n, &damaged) == 1 && !damaged && cpio_find(a, n, "etc/rc", &e) &&
+               e.nbytes == 5 && !memcmp(e.data, "12345", 5);
+        for (size_t at = 0; at < more; at++) {
+            a[110 + 7 + at] = 'x';
+            refused &= count(a, n, &damaged) == 0 && damaged;
+            a[110 + 7 + at] = 0;
+        }
+    }
+    ok(all, "NULs that align the data, up to 15");
+    ok(refused, "anything else behind the name's end is damage");
 }
 
 int main(void)
@@ -78,5 +108,6 @@ int main(void)
             most = count(b, n, &damaged) > 4 ? 5 : most;
         }
     is(most, 3, "every byte changed: at most the trailer becomes an entry, nothing read beyond");
+    test_padding();
     return tap_done();
 }

@@ -108,6 +108,27 @@ static void test_entries(void)
 
 #define OFFSETS 400u
 
+/* The pages of [from, to), found one after the other; the object may be 32 TiB long. */
+static void check_next(struct mm_object *o, const uint64_t *at, const bool *there, uint64_t from,
+                       uint64_t to)
+{
+    uint64_t k = from, found = 0, have = 0;
+
+    for (unsigned i = 0; i < OFFSETS; i++)
+        have += there[i] && at[i] >= from && at[i] < to;
+    while ((k = object_next_page(o, k, to, false)) != UINT64_MAX) {
+        slot_t *s = index_find(o, k);
+
+        if (k < from || k >= to || !s || !(*s & SLOT_PRESENT))
+            vm_die("page %lx is found, which is not there", (unsigned long)k);
+        found++;
+        k++;
+    }
+    if (found != have)
+        vm_die("%lu of %lu pages from %lx to %lx are found", (unsigned long)found,
+               (unsigned long)have, (unsigned long)from, (unsigned long)to);
+}
+
 static void test_ranges(void)
 {
     uint32_t pages = vm_nfree;
@@ -141,6 +162,7 @@ static void test_ranges(void)
         for (unsigned n = 0; n < 6; n++) {
             uint64_t from = rnd(UINT64_C(1) << bits), to = from + rnd(UINT64_C(1) << bits);
 
+            check_next(o, at, there, from, to);
             (void)object_free_range(o, from, to, false);
             for (unsigned i = 0; i < OFFSETS; i++) {
                 bool gone = there[i] && at[i] >= from && at[i] < to;
@@ -155,6 +177,7 @@ static void test_ranges(void)
                     vm_die("freeing %lx to %lx leaves page %lx", (unsigned long)from,
                            (unsigned long)to, (unsigned long)at[i]);
             }
+            check_next(o, at, there, 0, OBJECT_MAX_PAGES);
             if (o->resident != resident)
                 vm_die("%lu pages, counted %lu", (unsigned long)resident,
                        (unsigned long)o->resident);

@@ -85,7 +85,11 @@ static void test_end(struct mm_object *o)
     __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
 }
 
-static const struct pager_ops test_ops = {"test pager", test_get, test_upgrade, test_put, test_end};
+static const struct pager_ops test_ops = {.name = "test pager",
+                                          .get = test_get,
+                                          .upgrade = test_upgrade,
+                                          .put = test_put,
+                                          .end = test_end};
 
 static pfn_t stored_page(uint64_t offset)
 {

@@ -1,5 +1,6 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: kernel/io/tree.c kernel/fs/memfs.c kernel/fs/inode.c kernel/base/treap.c
+// SOURCES: kernel/fs/notify.c
 // SOURCES: kernel/io/tree_change.c kernel/io/tree_path.c kernel/io/tree_rename.c
 // SOURCES: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 /*

@@ -179,18 +179,6 @@ void page_free_zeroed(pfn_t pfn)
     page_free(pfn);
 }
 
-void page_free_bulk(const pfn_t *pfns, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        page_free(pfns[i]);
-}
-
-void page_free_zeroed_bulk(const pfn_t *pfns, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        page_free_zeroed(pfns[i]);
-}
-
 void page_ref(pfn_t pfn)
 {
     if (__atomic_fetch_add(&page_of(pfn)->refcnt, 1, __ATOMIC_RELAXED) == 0)
@@ -204,6 +192,29 @@ bool page_unref(pfn_t pfn)
     page_of(pfn)->refcnt = 1;
     page_free(pfn);
     return true;
+}
+
+/* A batch holds nothing: what is added is freed at once. */
+void page_batch_add_slow(struct page_batch *b, pfn_t pfn)
+{
+    if (b->state == PAGE_ZEROED)
+        page_free_zeroed(pfn);
+    else
+        page_unref(pfn);
+}
+
+void page_batch_flush(struct page_batch *b) { (void)b; }
+
+void page_free_bulk(const pfn_t *pfns, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        page_unref(pfns[i]);
+}
+
+void page_free_zeroed_bulk(const pfn_t *pfns, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        page_free_zeroed(pfns[i]);
 }
 
 void page_copy(pfn_t dst, pfn_t src) { memcpy(kseg_page(dst), kseg_page(src), PAGE_SIZE); }

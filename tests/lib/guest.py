@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 
 import pytest
-from megalith.run.paths import TEST_KERNEL, TOP
+from megalith.run.paths import TEST_KERNEL
+
+from lib import boots
 
 slower = 1.0  # --slower
 
@@ -54,7 +55,7 @@ def run_guest(
     "test": the command needs a kernel with kernel/test, which those of --kernel have too.
     all_programs: the command starts programs of /tests or /bench that its words do not name."""
     timeout *= slower
-    words = [str(TOP / "scripts/run"), "--timeout", str(timeout)]
+    words = ["--timeout", str(timeout)]
     if kernel == "test" and "MEGALITH_KERNEL" not in os.environ:
         words += ["--kernel", str(TEST_KERNEL)]
     # Every test is a leak test: at its end each page must be accounted for exactly once.
@@ -64,12 +65,8 @@ def run_guest(
     words += [*options]
     words += ["--", *map(str, command)] if command else []
     # scripts/run enforces the time limit itself, by the guest's clock.
-    done = subprocess.run(
-        words,
-        input=stdin,
-        capture_output=True,
-        env=os.environ | ({"MEGALITH_INITRD": "whole"} if all_programs else {}),
-    )
+    environment = os.environ | ({"MEGALITH_INITRD": "whole"} if all_programs else {})
+    done = boots.starter().run(words, stdin, dict(environment))
     console = done.stderr.decode(errors="replace")
     reports = [] if races else races_in(console)
     if reports:

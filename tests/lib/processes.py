@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 from megalith.run.ends import END_WITH_PARENT, end_with_parent
 
+from lib import boots
+
 LAST_RESORT = 600.0  # seconds, for what does not happen at all
 
 
 def prepare(worker: bool) -> None:
     """For a process that runs tests. `worker`: it is one of pytest-xdist's, which must end with the
     process that distributes the tests."""
-    os.environ[END_WITH_PARENT] = "1"
+    os.environ[END_WITH_PARENT] = str(os.getpid())
     if worker:
         end_with_parent()
     # A job in the background of a script ignores SIGINT, and so would the programs that tests
@@ -72,9 +74,15 @@ def wait_for(what: Callable[[], object]) -> bool:
     return True
 
 
+def there() -> frozenset[int]:
+    """What this process has running, apart from what starts machines for all of its tests."""
+    return frozenset(descendants(os.getpid()) - boots.starters())
+
+
 def end_left(before: frozenset[int]) -> None:
     """Kills what a test has left running, and fails it."""
-    left = {pid: words_of(pid) for pid in descendants(os.getpid(), before)}
+    found = descendants(os.getpid(), before) - boots.starters()
+    left = {pid: words_of(pid) for pid in found}
     for pid in left:
         try:
             os.kill(pid, signal.SIGKILL)

@@ -30,9 +30,16 @@ static const char *const state_names[MEGA_STATES] = {
     [MEGA_STATE_LEF] = "LEF",   [MEGA_STATE_HIB] = "HIB",    [MEGA_STATE_RWAST] = "RWAST",
     [MEGA_STATE_SUSP] = "SUSP", [MEGA_STATE_ENDED] = "ENDED"};
 
-/* The time that a CPU has spent so far in each mode, in nanoseconds. */
+/* How a CPU may spend its time; those that are counted late come first. */
+enum { SPIN, INTERRUPT, USER, IDLE, KERNEL, KINDS };
+static const struct {
+    unsigned kind;
+    const char *name;
+} columns[KINDS] = {
+    {KERNEL, "kernel"}, {USER, "user"}, {INTERRUPT, "interrupt"}, {SPIN, "spin"}, {IDLE, "idle"}};
+
 struct times {
-    uint64_t kernel, user, interrupt, spin, idle;
+    uint64_t ns[KINDS]; /* so far */
 };
 struct reading {
     uint64_t ns; /* monotonic */
@@ -67,8 +74,11 @@ static bool take_cpus(struct reading *r)
             break;
         if (!(status & 1))
             return fail("NOINFO", "the kernel answered", mega$condition_text(status)), false;
-        r->cpu[r->cpus] = (struct times){c.pure_kernel_ns, c.user_ns, c.interrupt_ns, c.spin_ns,
-                                         c.pure_idle_ns};
+        r->cpu[r->cpus] = (struct times){{[KERNEL] = c.pure_kernel_ns,
+                                          [USER] = c.user_ns,
+                                          [INTERRUPT] = c.interrupt_ns,
+                                          [SPIN] = c.spin_ns,
+                                          [IDLE] = c.pure_idle_ns}};
         r->ready[r->cpus] = c.runq;
     }
     return true;
@@ -93,20 +103,26 @@ static bool take(struct reading *r)
     return true;
 }
 
-/* Counters are read while they run, so one that is computed from others may be a tick lower than
- * before. Such a counter keeps its previous value, so that the recorded differences add up to the
- * total. */
+/* The kernel's time is computed from the others, and time spent spinning is counted when the spin
+ * has ended: then the kernel's becomes less than it was. A counter that would fall keeps its value,
+ * and what that adds is taken from what others gain, whose turn comes at the next reading: so the
+ * recorded differences are never negative, and add up to the time that has passed. */
 static void keep_rising(struct reading *now, const struct reading *before)
 {
     for (unsigned i = 0; i < now->cpus && i < before->cpus; i++) {
-        const struct times *b = &before->cpu[i];
-        struct times *t = &now->cpu[i];
+        const uint64_t *b = before->cpu[i].ns;
+        uint64_t *t = now->cpu[i].ns, owed = 0, part;
 
-        t->kernel = t->kernel < b->kernel ? b->kernel : t->kernel;
-        t->user = t->user < b->user ? b->user : t->user;
-        t->interrupt = t->interrupt < b->interrupt ? b->interrupt : t->interrupt;
-        t->spin = t->spin < b->spin ? b->spin : t->spin;
-        t->idle = t->idle < b->idle ? b->idle : t->idle;
+        for (unsigned k = 0; k < KINDS; k++)
+            if (t[k] < b[k]) {
+                owed += b[k] - t[k];
+                t[k] = b[k];
+            }
+        for (unsigned k = 0; k < KINDS; k++) {
+            part = t[k] - b[k] < owed ? t[k] - b[k] : owed;
+            t[k] -= part;
+            owed -= part;
+        }
     }
 }
 
@@ -128,13 +144,16 @@ static void record(FILE *f, const struct reading *a, const struct reading *b, ui
     fprintf(f, "{\"time\": \"%s.%03ldZ\", \"at\": %.3f, \"interval\": %.6f, \"cpus\": [", stamp,
             wall.tv_nsec / 1000000, gained(b->ns, start), gained(b->ns, a->ns));
     for (unsigned i = 0; i < b->cpus; i++)
-        fprintf(f,
-                "%s{\"kernel\": %.6f, \"user\": %.6f, \"interrupt\": %.6f, \"spin\": %.6f, "
-                "\"idle\": %.6f}",
-                i ? ", " : "", gained(b->cpu[i].kernel, a->cpu[i].kernel),
-                gained(b->cpu[i].user, a->cpu[i].user),
-                gained(b->cpu[i].interrupt, a->cpu[i].interrupt),
-                gained(b->cpu[i].spin, a->cpu[i].spin), gained(b->cpu[i].idle, a->cpu[i].idle));
+        for (unsigned k = 0; k < KINDS; k++) {
+            unsigned kind = columns[k].kind;
+
+            fprintf(f, "%s\"%s\": %.6f%s",
+                    k   ? ", "
+                    : i ? ", {"
+                        : "{",
+                    columns[k].name, gained(b->cpu[i].ns[kind], a->cpu[i].ns[kind]),
+                    k + 1 < KINDS ? "" : "}");
+        }
     fprintf(f, "], \"ready\": [");
     for (unsigned i = 0; i < b->cpus; i++)
         fprintf(f, "%s%lu", i ? ", " : "", (unsigned long)b->ready[i]);
@@ -149,7 +168,7 @@ static void record(FILE *f, const struct reading *a, const struct reading *b, ui
 /* Print the time of all CPUs together, in percent of one CPU. */
 static void show(const struct reading *a, const struct reading *b, uint64_t start, unsigned lines)
 {
-    double t[5] = {0}, interval = gained(b->ns, a->ns);
+    double t[KINDS] = {0}, interval = gained(b->ns, a->ns);
     unsigned long ready = 0;
 
     if (lines % 20 == 0) {
@@ -160,15 +179,12 @@ static void show(const struct reading *a, const struct reading *b, uint64_t star
         printf("  Free blocks\n");
     }
     for (unsigned i = 0; i < b->cpus; i++) {
-        t[0] += gained(b->cpu[i].kernel, a->cpu[i].kernel);
-        t[1] += gained(b->cpu[i].user, a->cpu[i].user);
-        t[2] += gained(b->cpu[i].interrupt, a->cpu[i].interrupt);
-        t[3] += gained(b->cpu[i].spin, a->cpu[i].spin);
-        t[4] += gained(b->cpu[i].idle, a->cpu[i].idle);
+        for (unsigned k = 0; k < KINDS; k++)
+            t[k] += gained(b->cpu[i].ns[columns[k].kind], a->cpu[i].ns[columns[k].kind]);
         ready += (unsigned long)b->ready[i];
     }
     printf("%8.2f ", gained(b->ns, start));
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < KINDS; i++)
         printf("%7.1f", interval > 0 ? 100 * t[i] / interval : 0);
     printf("%7lu", ready);
     for (int i = 0; i < MEGA_STATES; i++)

@@ -144,6 +144,50 @@ static void sizes(void)
     CASE_AS("F_SETPIPE_SZ, negative", fcntl(ends[1], F_SETPIPE_SZ, -1));
 }
 
+/* A pipe without a name is opened again by the name that /proc gives its ends. */
+static void opened_again(void)
+{
+    int ends[2], in, out;
+    char path[32], c[4];
+    struct stat st;
+
+    pipe(ends);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+    CASE_AS("stat of a pipe's end", stat(path, &st));
+    TEXT("its mode", "%o", st.st_mode);
+    in = open(path, O_RDONLY);
+    out = open(path, O_WRONLY);
+    TEXT("opened again, for both sides", "%d %d", in >= 0, out >= 0);
+    CASE_AS("write at the new end", write(out, "abc", 3));
+    CASE_AS("read at the old end", read(ends[0], c, 1));
+    CASE_AS("read at the new end", read(in, c, 4));
+    close(ends[1]);
+    fcntl(in, F_SETFL, O_NONBLOCK);
+    CASE_AS("a writer is left", read(in, c, 4));
+    write(out, "d", 1);
+    close(out);
+    close(ends[0]);
+    CASE_AS("what was written before the last writer went", read(in, c, 4));
+    CASE_AS("no writer is left", read(in, c, 4));
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", in);
+    out = open(path, O_RDWR);
+    CASE_AS("for both", write(out, "ef", 2));
+    close(in);
+    CASE_AS("the last end reads", read(out, c, 4));
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
+    in = open(path, O_PATH);
+    close(out);
+    CASE_AS("an inode without a pipe", fstat(in, &st));
+    close(in);
+    pipe(ends);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+    close(ends[1]);
+    in = open(path, O_RDONLY);
+    CASE_AS("for reading there is no wait", read(in, c, 4));
+    close(in);
+    close(ends[0]);
+}
+
 static void devices(void)
 {
     static const char *const links[] = {"/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"};
@@ -188,6 +232,7 @@ int main(void)
     waiting();
     sizes();
     devices();
+    opened_again();
     unlink("fifo");
     return 0;
 }

@@ -82,6 +82,57 @@ static void sealing(void)
     close(fd);
 }
 
+/* mmap, only whether it succeeds. */
+#define PLACED(name, call)                                     \
+    do {                                                       \
+        void *p_;                                              \
+                                                               \
+        errno = 0;                                             \
+        p_ = (call);                                           \
+        report_result(name, p_ == MAP_FAILED ? -1 : 0, errno); \
+    } while (0)
+
+/* There are no huge pages in the pool. */
+static void huge(void)
+{
+    size_t unit = 4 << 20; /* of Linux's size, too */
+    struct stat st;
+    int fd = memfd_create("huge", MFD_HUGETLB | MFD_ALLOW_SEALING), plain;
+
+    VALUE_AS("of huge pages", fd >= 0);
+    CASE_AS("of huge pages of 16 KiB", memfd_create("huge", MFD_HUGETLB | 14u << 26));
+    CASE_AS("a size without huge pages", memfd_create("huge", 22u << 26));
+    CASE_AS("of huge pages, unknown flags", memfd_create("huge", MFD_HUGETLB | 0x4000));
+    CASE_AS("of huge pages, seals", fcntl(fd, F_GET_SEALS));
+    CASE_AS("of huge pages, truncate to 4 MiB", ftruncate(fd, (off_t)unit));
+    fstat(fd, &st);
+    VALUE_AS("of huge pages, mode", st.st_mode);
+    VALUE_AS("of huge pages, size", st.st_size);
+    VALUE_AS("of huge pages, blocks", st.st_blocks);
+    CASE_AS("of huge pages, truncate to a page more", ftruncate(fd, (off_t)(unit + page)));
+    CASE_AS("of huge pages, write", write(fd, "abc", 3));
+    CASE_AS("of huge pages, pwrite", pwrite(fd, "abc", 3, 0));
+    CASE_AS("of huge pages, pread", pread(fd, &st, 10, 100));
+    CASE_AS("of huge pages, pread of the end", pread(fd, &st, 10, (off_t)unit - 5));
+    CASE_AS("of huge pages, lseek to its end", lseek(fd, 0, SEEK_END));
+    CASE_AS("of huge pages, read there", read(fd, &st, 10));
+    PLACED("of huge pages, mapped", mmap(NULL, unit, PROT_READ, MAP_SHARED, fd, 0));
+    PLACED("of huge pages, mapped private",
+           mmap(NULL, unit, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
+    PLACED("of huge pages, at an offset", mmap(NULL, unit, PROT_READ, MAP_SHARED, fd, (off_t)page));
+    PLACED("private huge pages", mmap(NULL, unit, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0));
+    CASE_AS("of huge pages, F_SEAL_GROW", add_seals(fd, F_SEAL_GROW));
+    CASE_AS("of huge pages, grow", ftruncate(fd, 2 * (off_t)unit));
+    CASE_AS("of huge pages, F_SEAL_WRITE", add_seals(fd, F_SEAL_WRITE));
+    CASE_AS("of huge pages, shrink", ftruncate(fd, 0));
+    close(fd);
+    plain = memfd_create("plain", 0);
+    PLACED("MAP_HUGETLB of an ordinary one",
+           mmap(NULL, unit, PROT_READ, MAP_SHARED | MAP_HUGETLB, plain, 0));
+    close(plain);
+}
+
 static void zeroes(void)
 {
     int fd = open("/dev/zero", O_RDWR);
@@ -110,6 +161,7 @@ int main(void)
     page = (size_t)sysconf(_SC_PAGESIZE);
     creating();
     sealing();
+    huge();
     zeroes();
     return 0;
 }

@@ -183,6 +183,9 @@ static void syncing(void)
     CASE_AS("msync, no flags", msync(p, page, 0));
     CASE_AS("msync, sync", msync(p, 2 * page, MS_SYNC));
     CASE_AS("msync, invalidate", msync(p, page, MS_SYNC | MS_INVALIDATE));
+    mlock(p, page);
+    CASE_AS("msync, invalidate locked pages", msync(p, page, MS_SYNC | MS_INVALIDATE));
+    munlock(p, page);
     CASE_AS("msync, no bytes", msync(p, 0, MS_SYNC));
     CASE_AS("msync, hole", msync(holed(), PAGES * page, MS_SYNC));
     CASE_AS("msync, not mapped", msync(holed() + 4 * page, page, MS_ASYNC));

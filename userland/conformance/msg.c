@@ -157,6 +157,33 @@ static void receiving(void)
     msgctl(id, IPC_RMID, NULL);
 }
 
+static void copying(void)
+{
+    const int copy = 040000;
+    pid_t before;
+
+    id = msgget(IPC_PRIVATE, 0600);
+    take("a copy of nothing", 100, 0, copy);
+    put(3, "three");
+    put(1, "one");
+    put(2, "two");
+    before = status(id).msg_lrpid;
+    take("a copy of the oldest", 100, 0, copy);
+    take("the same again", 100, 0, copy);
+    take("a copy of the youngest", 100, 2, copy);
+    take("a copy of none", 100, 3, copy);
+    take("a copy of number -1", 100, -1, copy);
+    take("a copy into too little room", 3, 1, copy);
+    take("a cut copy", 3, 1, copy | MSG_NOERROR);
+    CASE_AS("a copy to nowhere", msgrcv(id, NOWHERE, 100, 0, copy | IPC_NOWAIT));
+    VALUE_AS("all messages are there", (long)status(id).msg_qnum);
+    VALUE_AS("nobody has received one", status(id).msg_lrpid == before);
+    take("the oldest itself", 100, 0, 0);
+    take("a copy of what is the oldest now", 100, 0, copy);
+    msgctl(id, IPC_RMID, NULL);
+    take("a copy out of no queue", 100, 0, copy);
+}
+
 /* ---- those who wait ---- */
 
 static struct receiver {
@@ -338,6 +365,7 @@ int main(void)
     getting();
     sending();
     receiving();
+    copying();
     waiting();
     control();
     permissions();

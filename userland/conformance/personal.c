@@ -1,11 +1,15 @@
 /* prctl(2), personality(2), capget(2), sched_setscheduler(2), sethostname(2), wait4(2): what a
- * process sets and asks about itself. */
+ * process sets and asks about itself. execveat(2), ioctl(2) of any file, mount(2), umount(2). */
 #include "conformance.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 static void names(void)
 {
@@ -146,6 +150,10 @@ static void scheduling(void)
     param.sched_priority = 5;
     if (setresuid(1001, 1001, 1001))
         _exit(9);
+    param.sched_priority = 0;
+    CASE_AS("user: setparam of another's process", sched_setparam(getppid(), &param));
+    CASE_AS("user: getparam of another's process", sched_getparam(getppid(), &param));
+    param.sched_priority = 5;
     CASE_AS("user: setscheduler FIFO", sched_setscheduler(0, SCHED_FIFO, &param));
 }
 
@@ -179,6 +187,96 @@ static void waiting(void)
     CASE_AS("waitid, no child", waitid(P_ALL, 0, NULL, WEXITED));
 }
 
+static char *const arguments[] = {"true", NULL}, *const no_words[] = {NULL};
+
+static long exec_at(int dir, const char *path, int flags)
+{
+    return syscall(SYS_execveat, dir, path, arguments, no_words, flags);
+}
+
+static int in_bin;
+
+static void by_descriptor(void) { exec_at(open("/bin/true", O_PATH), "", AT_EMPTY_PATH); }
+static void by_directory(void) { exec_at(in_bin, "true", 0); }
+static void by_path(void) { exec_at(-1, "/bin/true", 0); }
+
+static void without_exec(void)
+{
+    int file = open("/bin/true", O_RDONLY);
+
+    in_bin = open("/bin", O_RDONLY | O_DIRECTORY);
+    symlink("/bin/true", "/tmp/conformance.link");
+    CASE_AS("execveat, no such file", exec_at(in_bin, "none-of-that-name", 0));
+    CASE_AS("execveat, no descriptor", exec_at(-1, "true", 0));
+    CASE_AS("execveat, a file as directory", exec_at(file, "true", 0));
+    CASE_AS("execveat, no path", exec_at(file, "", 0));
+    CASE_AS("execveat, no path and no descriptor", exec_at(-1, "", AT_EMPTY_PATH));
+    CASE_AS("execveat, a directory", exec_at(in_bin, "", AT_EMPTY_PATH));
+    CASE_AS("execveat, the working directory", exec_at(AT_FDCWD, "", AT_EMPTY_PATH));
+    CASE_AS("execveat, unknown flags", exec_at(in_bin, "true", 0x10));
+    CASE_AS("execveat, a bad path", exec_at(in_bin, (void *)8, 0));
+    CASE_AS("execveat, a link that is not followed",
+            exec_at(AT_FDCWD, "/tmp/conformance.link", AT_SYMLINK_NOFOLLOW));
+    unlink("/tmp/conformance.link");
+    close(file);
+}
+
+static void requests(void)
+{
+    int fd = open("/dev/null", O_RDWR), path = open("/dev/null", O_PATH), on = 1, off = 0;
+
+    CASE_AS("FIONBIO", ioctl(fd, FIONBIO, &on));
+    VALUE_AS("O_NONBLOCK", (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
+    CASE_AS("FIONBIO, off", ioctl(fd, FIONBIO, &off));
+    VALUE_AS("O_NONBLOCK then", fcntl(fd, F_GETFL) & O_NONBLOCK);
+    CASE_AS("FIONBIO, a bad address", ioctl(fd, FIONBIO, 8));
+    CASE_AS("FIOCLEX", ioctl(fd, FIOCLEX));
+    VALUE_AS("FD_CLOEXEC", fcntl(fd, F_GETFD));
+    CASE_AS("FIONCLEX", ioctl(fd, FIONCLEX));
+    VALUE_AS("FD_CLOEXEC then", fcntl(fd, F_GETFD));
+    CASE_AS("FIONBIO, O_PATH", ioctl(path, FIONBIO, &on));
+    CASE_AS("FIOCLEX, no descriptor", ioctl(-1, FIOCLEX));
+}
+
+static void small_calls(void)
+{
+    struct timespec t = {-1, -1};
+    uint32_t attr[12] = {0};
+
+    CASE_AS("sched_rr_get_interval", sched_rr_get_interval(0, &t));
+    CASE_AS("sched_rr_get_interval, negative", sched_rr_get_interval(-1, &t));
+    CASE_AS("sched_rr_get_interval, nobody", sched_rr_get_interval(0x3FFFFFFF, &t));
+    CASE_AS("sched_getattr", syscall(SYS_sched_getattr, 0, attr, sizeof(attr), 0));
+    CASE_AS("sched_getattr, too small", syscall(SYS_sched_getattr, 0, attr, 47, 0));
+    CASE_AS("sched_getattr, flags", syscall(SYS_sched_getattr, 0, attr, sizeof(attr), 1));
+    attr[0] = 48;
+    attr[2] = attr[3] = 0;
+    CASE_AS("sched_setattr", syscall(SYS_sched_setattr, 0, attr, 0));
+    CASE_AS("sched_setattr, flags", syscall(SYS_sched_setattr, 0, attr, 1));
+    CASE_AS("sched_setattr, nowhere", syscall(SYS_sched_setattr, 0, NULL, 0));
+    CASE_AS("sched_setattr, a bad place", syscall(SYS_sched_setattr, 0, 8, 0));
+    CASE_AS("sched_setattr, a negative thread", syscall(SYS_sched_setattr, -1, attr, 0));
+    attr[0] = 47;
+    CASE_AS("sched_setattr, too short", syscall(SYS_sched_setattr, 0, attr, 0));
+    VALUE_AS("the size that it wants is told", attr[0] >= 48);
+    attr[0] = 48;
+    attr[2] = 0x80;
+    CASE_AS("sched_setattr, unknown bits", syscall(SYS_sched_setattr, 0, attr, 0));
+    attr[2] = 0;
+    attr[1] = 77;
+    CASE_AS("sched_setattr, no such policy", syscall(SYS_sched_setattr, 0, attr, 0));
+    attr[1] = 0;
+    CASE_AS("sched_getattr, nobody", syscall(SYS_sched_getattr, 0x3FFFFFFF, attr, 48, 0));
+    CASE_AS("sched_getattr, a bad address", syscall(SYS_sched_getattr, 0, 8, 48, 0));
+    CASE_AS("membarrier, unknown", syscall(SYS_membarrier, 1 << 30, 0));
+    CASE_AS("umount, unknown flags", umount2("/", 0x100));
+    setresuid(65534, 65534, 65534);
+    CASE_AS("user: mount", mount("none", "/tmp", "tmpfs", 0, NULL));
+    CASE_AS("user: mount, no such place", mount("none", "/none-there", "tmpfs", 0, NULL));
+    CASE_AS("user: mount, a bad type", mount("none", "/tmp", (void *)8, 0, NULL));
+    CASE_AS("user: umount", umount2("/tmp", 0));
+}
+
 int main(void)
 {
     cases_begin();
@@ -189,5 +287,11 @@ int main(void)
     in_child("scheduling", scheduling);
     in_child("host", host);
     in_child("waiting", waiting);
+    without_exec();
+    in_child("execveat, a descriptor", by_descriptor);
+    in_child("execveat, a directory and a name", by_directory);
+    in_child("execveat, a path from the root", by_path);
+    requests();
+    in_child("small calls", small_calls);
     return 0;
 }

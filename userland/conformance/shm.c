@@ -159,6 +159,25 @@ static void attaching(void)
     shmctl(small, IPC_RMID, NULL);
 }
 
+/* Discarding keeps the contents. */
+static void advising(void)
+{
+    int id = shmget(IPC_PRIVATE, 2 * page, 0600);
+    char *hole = mmap(NULL, 4 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *p;
+
+    munmap(hole, 4 * page);
+    p = shmat(id, hole, 0);
+    strcpy(p + page, "some text");
+    CASE_AS("madvise, don't need", madvise(p, 2 * page, MADV_DONTNEED));
+    TEXT("the text is still there", "%s", p + page);
+    CASE_AS("madvise, free", madvise(p, page, MADV_FREE));
+    CASE_AS("madvise, will need", madvise(p, page, MADV_WILLNEED));
+    CASE_AS("madvise, don't need, and beyond", madvise(p + page, 2 * page, MADV_DONTNEED));
+    TEXT("the text after that", "%s", p + page);
+    shmdt(p);
+    shmctl(id, IPC_RMID, NULL);
+}
+
 static int shared_id;
 static char *shared;
 
@@ -287,6 +306,7 @@ int main(void)
     remove_key(KEY);
     getting();
     attaching();
+    advising();
     removing();
     control();
     permissions();

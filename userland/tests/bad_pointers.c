@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -168,6 +169,43 @@ static void try_call(const struct call *c)
        tried, wrong);
 }
 
+/* Copy n bytes between the file's byte `at` and the end of the page `edge` but `gap` bytes, where
+ * the next page cannot be accessed. Are they the same then, and the bytes around as before? */
+static bool copied(bool out, char *mapped, unsigned at, unsigned gap, unsigned n)
+{
+    char *mine = edge + PAGE - gap - n, *from = out ? mapped + at : mine;
+    char *to = out ? mine : mapped + at;
+
+    for (unsigned i = 0; i < n; i++)
+        from[i] = (char)(i * 7 + n + gap);
+    to[-1] = 'b';
+    if (!out || gap)
+        to[n] = 'a';
+    if ((out ? pread(fd, mine, n, at) : pwrite(fd, mine, n, at)) != n || memcmp(from, to, n) != 0)
+        return false;
+    return to[-1] == 'b' && ((out && !gap) || to[n] == 'a');
+}
+
+/* A copy neither fails because of the memory behind a buffer nor changes it. */
+static void try_ends(void)
+{
+    char *mapped = mmap(0, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    unsigned wrong[2] = {0, 0};
+
+    if (mapped == MAP_FAILED || ftruncate(fd, PAGE) != 0)
+        bail_out("a mapped file");
+    for (unsigned at = 8; at < 16; at++)
+        for (unsigned gap = 0; gap < 8; gap++)
+            for (unsigned n = 0; n < 150; n++) {
+                wrong[0] += !copied(false, mapped, at, gap, n);
+                wrong[1] += !copied(true, mapped, at, gap, n);
+            }
+    is(wrong[0], 0, "copies from memory up to the end of a page, every alignment and length");
+    is(wrong[1], 0, "copies to it");
+    munmap(mapped, PAGE);
+    memset(edge, 'x', PAGE);
+}
+
 int main(void)
 {
     edge = mmap(0, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -178,6 +216,7 @@ int main(void)
     folder = open("/tmp", O_RDONLY);
     if (fd < 0 || folder < 0 || pipe(ends) != 0)
         bail_out("files");
+    try_ends();
     for (unsigned i = 0; i < CALLS; i++) {
         const struct call *c = &calls[i];
         long r;

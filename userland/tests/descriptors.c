@@ -58,9 +58,9 @@ static void limits(void)
     struct rlimit l;
 
     getrlimit(RLIMIT_NOFILE, &l);
-    is(l.rlim_cur, 256, "256 descriptors unless a process asks for more");
+    is(l.rlim_cur, 1024, "1024 descriptors unless a process asks for more");
     is(l.rlim_max, 65536, "of which it may have CHANNELCNT");
-    edges(256);
+    edges(1024);
     is(set(100, 99), EINVAL, "a soft limit above the hard one is refused");
     is(set(65536, 65536), 0, "the soft limit can be raised to the hard one");
     edges(65536);

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -15,6 +16,8 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -255,6 +258,65 @@ static void set_limit(const char *name, long value)
         bail_out("%s cannot be set", name);
 }
 
+/* ---- timers that signal threads ---- */
+
+#define TIMED_THREADS 6
+
+static void on_timer(int sig) { (void)sig; }
+
+/* Timers of 100 us that signal the thread itself, until it ends and leaves them behind. */
+static void *timed_thread(void *arg)
+{
+    timer_t *t = arg;
+    struct itimerspec often = {{0, 100000}, {0, 100000}};
+    struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + 1};
+
+    e._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    for (int k = 0; k < 3; k++) {
+        timer_create(CLOCK_MONOTONIC, &e, &t[k]);
+        timer_settime(t[k], 0, &often, NULL);
+    }
+    usleep(1000);
+    return NULL;
+}
+
+/* Threads end while their timers run; others delete these meanwhile. */
+static int timer_races(void)
+{
+    signal(SIGRTMIN + 1, on_timer);
+    for (int n = 0; n < 30; n++) {
+        pthread_t threads[TIMED_THREADS];
+        timer_t timers[TIMED_THREADS][3];
+
+        for (int k = 0; k < TIMED_THREADS; k++)
+            if (pthread_create(&threads[k], NULL, timed_thread, timers[k]) != 0)
+                return 1;
+        for (int k = 0; k < TIMED_THREADS; k++) {
+            pthread_join(threads[k], NULL);
+            for (int j = 0; j < 3; j++)
+                if (timer_delete(timers[k][j]) != 0)
+                    return 2;
+        }
+    }
+    for (int k = 0; k < 5; k++) { /* these are for exit to end */
+        pthread_t thread;
+        static timer_t left[5][3];
+
+        pthread_create(&thread, NULL, timed_thread, left[k]);
+    }
+    usleep(500);
+    return 0;
+}
+
+static void timers_of_threads(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(timer_races());
+    is(reap(pid), 0, "threads end beside timers that signal them");
+}
+
 static int exhaust(void)
 {
     int ep = epoll_create1(0), n = 0, fds[64], k;
@@ -293,8 +355,74 @@ static void quotas(void)
     set_limit("USER_TIMERS", -1);
 }
 
+/* ---- ends of what is watched by many ---- */
+
+#define SOURCES  40
+#define WATCHERS 40
+
+/* fds[0]: what is watched; fds[1]: a byte to here changes it. */
+static int open_source(int kind, int fds[2])
+{
+    switch (kind) {
+    case 0:
+        fds[0] = eventfd(0, 0);
+        fds[1] = dup(fds[0]);
+        return fds[1] < 0;
+    case 1:
+        return pipe(fds);
+    default:
+        return socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+    }
+}
+
+/* Changes of what is watched by more than a few are passed on later. It is closed before that, and
+ * its memory is used again. */
+static bool end_while_told(int kind)
+{
+    static const char news[8] = {1};
+    int fds[SOURCES][2], watcher[WATCHERS];
+    bool well = true;
+
+    for (unsigned w = 0; w < WATCHERS; w++)
+        watcher[w] = epoll_create1(0);
+    for (unsigned s = 0; s < SOURCES; s++) {
+        well = well && open_source(kind, fds[s]) == 0;
+        for (unsigned w = 0; w < WATCHERS; w++)
+            well = well && watch(watcher[w], fds[s][0], EPOLLIN) == 0;
+    }
+    for (unsigned s = 0; s < SOURCES; s++)
+        well = well && write(fds[s][1], news, sizeof(news)) == sizeof(news);
+    for (unsigned s = 0; s < SOURCES; s++) {
+        close(fds[s][1]);
+        close(fds[s][0]);
+    }
+    for (unsigned w = 0; w < WATCHERS; w++)
+        close(watcher[w]);
+    for (unsigned s = 0; s < SOURCES; s++)
+        open_source((kind + 1) % 3, fds[s]);
+    for (unsigned s = 0; s < SOURCES; s++) {
+        close(fds[s][1]);
+        close(fds[s][0]);
+    }
+    return well;
+}
+
+static void ends(void)
+{
+    static const char *const kinds[] = {"event counters", "pipes", "sockets"};
+
+    for (int kind = 0; kind < 3; kind++) {
+        bool well = true;
+
+        for (unsigned round = 0; well && round < 5; round++)
+            well = end_while_told(kind);
+        ok(well, "%s are closed while many are to be told of a change", kinds[kind]);
+    }
+}
+
 int main(void)
 {
+    ends();
     work(0, false);
     work(EPOLLEXCLUSIVE, false);
     work(0, true);
@@ -304,6 +432,7 @@ int main(void)
     closing_races();
     killed();
     timers();
+    timers_of_threads();
     quotas();
     return tap_done();
 }

@@ -1,11 +1,11 @@
 // TAP
 // RUN: --icount --smp 1
-// RUN: --smp 2 --schedule 1
-// RUN: --smp 4 --schedule 1
+// RUN: --smp 2 --schedule 20
+// RUN: --smp 4 --schedule 20
 /*
  * Shares of the CPU in the guest: processes that block beside processes that compute, nice values,
- * users, and the CPU time that is charged. An instruction takes 1 ns, also on several CPUs, which
- * take turns, so all figures count progress of the guest.
+ * users, and the CPU time that is charged. An instruction takes 1 ns, or on several CPUs, which
+ * take turns, 8 ns: so all figures count progress of the guest.
  */
 #define _GNU_SOURCE
 #include <company.h>
@@ -59,10 +59,29 @@ static long system_ns(const struct rusage *u)
     return u->ru_stime.tv_sec * 1000000000L + u->ru_stime.tv_usec * 1000L;
 }
 
-static void compute_for_ever(void)
+static bool sleeps; /* processes that are started sleep a third of the time */
+
+/* In memory shared with them: the CPU on which each was when it last looked, and how often that was
+ * another one than before. */
+static volatile struct {
+    unsigned cpu, moves;
+} *seen;
+
+static void compute_for_ever(unsigned self)
 {
-    for (volatile unsigned long n = 0;; n++)
-        ;
+    seen[self].cpu = (unsigned)sched_getcpu();
+    for (long from = now();;) {
+        unsigned cpu = (unsigned)sched_getcpu();
+
+        seen[self].moves += cpu != seen[self].cpu;
+        seen[self].cpu = cpu;
+        for (volatile unsigned n = 0; n < 1000; n++)
+            ;
+        if (sleeps && now() - from > 4 * TICK) {
+            sleep_ns(2 * TICK);
+            from = now();
+        }
+    }
 }
 
 /* Start n processes that compute, as a user and with a nice value, from `at` of busy[] on. */
@@ -74,7 +93,7 @@ static void start(unsigned at, unsigned n, uid_t uid, int nice_value)
                 setpriority(PRIO_PROCESS, 0, nice_value);
             if (uid && setuid(uid) != 0)
                 _exit(1);
-            compute_for_ever();
+            compute_for_ever(i);
         }
 }
 
@@ -244,6 +263,127 @@ static void test_users(void)
        many / 1000);
 }
 
+/* ---- several CPUs ---- */
+
+/* busy[i], where no process runs besides these and their parent. */
+static struct mega_process info_of(unsigned i)
+{
+    struct mega_process p = {0};
+
+    long index = i ? -1 - (long)busy[i - 1] : 1; /* the one after the last one, or the second */
+
+    if (mega$info(MEGA_INFO_PROCESS, index, &p, sizeof(p)) != SS$_NORMAL || (pid_t)p.pid != busy[i])
+        bail_out("no information on a process");
+    return p;
+}
+
+#define PERIOD (64 * TICK) /* in which each CPU looks at the others' loads */
+
+/* Let n processes compute for `periods`, undisturbed: returns how often one of them met another CPU
+ * than before. share: of one CPU, what each of them has used, in percent. */
+static unsigned watch(unsigned n, unsigned periods, long share[])
+{
+    struct mega_process first[BUSY_MAX];
+    unsigned moves = 0;
+    long begin, length;
+
+    for (unsigned i = 0; i < n; i++)
+        first[i] = info_of(i);
+    for (unsigned i = 0; i < n; i++)
+        moves -= seen[i].moves;
+    begin = now();
+    sleep_ns(periods * PERIOD);
+    length = now() - begin;
+    for (unsigned i = 0; i < n; i++)
+        moves += seen[i].moves;
+    for (unsigned i = 0; i < n; i++)
+        share[i] = (long)(info_of(i).cpu_ns - first[i].cpu_ns) * 100 / length;
+    return moves;
+}
+
+static long sum_of(const long *v, unsigned n)
+{
+    long sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum += v[i];
+    return sum;
+}
+
+/* `users` users have one process each, which is as heavy as all of another user's: those go to the
+ * other CPUs. */
+static void test_users_apart(unsigned users)
+{
+    unsigned n = users + 4 * ncpus, moved;
+    long share[BUSY_MAX], least = 100;
+
+    for (unsigned i = 0; i < users; i++)
+        start(i, 1, 1001 + i, 0);
+    start(users, 4 * ncpus, 1000, 0);
+    sleep_ns(8 * PERIOD);
+    moved = watch(n, 8, share);
+    for (unsigned i = 0; i < users; i++)
+        least = share[i] < least ? share[i] : least;
+    ok(least >= 90, "the only process of %u users each, beside %u of another, has %ld %% of a CPU",
+       users, 4 * ncpus, least);
+    ok(sum_of(share + users, 4 * ncpus) >= 90 * (long)(ncpus - users),
+       "and those have the rest: %ld %%", sum_of(share + users, 4 * ncpus));
+    ok(moved <= 4, "%u processes were moved when all had found their CPUs", moved);
+    stop(0, n);
+}
+
+/* Processes that sleep a third of the time are woken where they leave the only process of another
+ * user its share. */
+static void test_sleepers(void)
+{
+    long share[BUSY_MAX];
+    unsigned n = 1 + 4 * ncpus;
+
+    start(0, 1, 1001, 0);
+    sleeps = true;
+    start(1, 4 * ncpus, 1000, 0);
+    sleeps = false;
+    sleep_ns(8 * PERIOD);
+    watch(n, 8, share);
+    ok(share[0] >= 90, "beside %u processes that sleep a third of the time it has %ld %%",
+       4 * ncpus, share[0]);
+    ok(sum_of(share + 1, n - 1) >= 90 * (long)(ncpus - 1), "and those have the rest: %ld %%",
+       sum_of(share + 1, n - 1));
+    stop(0, n);
+}
+
+static void test_nice_apart(void)
+{
+    unsigned n = 5 * ncpus, moved;
+    long share[BUSY_MAX], least = 100;
+
+    start(0, 4 * ncpus, 1001, 19);
+    start(4 * ncpus, ncpus, 1001, 0);
+    sleep_ns(8 * PERIOD);
+    moved = watch(n, 8, share);
+    for (unsigned i = 4 * ncpus; i < n; i++)
+        least = share[i] < least ? share[i] : least;
+    ok(least >= 80, "beside nice ones, one for each CPU has %ld %% of it", least);
+    ok(moved <= 4, "%u processes were moved", moved);
+    stop(0, n);
+}
+
+static void test_affinity(void)
+{
+    long share[BUSY_MAX];
+
+    keep_to(1);
+    start(0, 1, 1001, 0);
+    start(1, 4, 1002, 0);
+    keep_to(~0ul);
+    start(5, 4, 1003, 0);
+    sleep_ns(8 * PERIOD);
+    is(watch(5, 8, share), 0, "those that may run on one CPU stay there");
+    ok(share[0] >= 45 && share[0] <= 55 && sum_of(share + 1, 4) >= 45,
+       "and two users share it: %ld and %ld %%", share[0], sum_of(share + 1, 4));
+    stop(0, 9);
+}
+
 /* ---- locks ---- */
 
 #define RIVALS 150
@@ -362,6 +502,10 @@ int main(void)
 {
     struct mega_cpu c;
 
+    seen = mmap(NULL, BUSY_MAX * sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                -1, 0);
+    if (seen == MAP_FAILED)
+        bail_out("no shared memory");
     while (mega$info(MEGA_INFO_CPU, ncpus, &c, sizeof(c)) == SS$_NORMAL)
         ncpus++;
     if (ncpus == 1) {
@@ -371,6 +515,13 @@ int main(void)
         test_nice();
         test_users();
         test_locks();
+    } else {
+        test_users_apart(1);
+        if (ncpus > 2)
+            test_users_apart(2);
+        test_sleepers();
+        test_nice_apart();
+        test_affinity();
     }
     test_pipe();
     return tap_done();

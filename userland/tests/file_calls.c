@@ -106,6 +106,7 @@ static void test_times(void)
     struct timespec t[2] = {{1000000001, 123456789}, {-5, 999999999}};
     struct timeval v[2] = {{77, 500000}, {88, 600000}};
     struct stat was, st;
+    volatile char *map;
     char c;
     int fd = new_file("/tmp/t"), ends[2];
 
@@ -172,6 +173,17 @@ static void test_times(void)
     read(fd, &c, 1);
     fstat(fd, &st);
     is(st.st_atime, 100, "a read with O_NOATIME changes nothing");
+    close(fd);
+    fd = open("/tmp/t", O_RDWR);
+    futimens(fd, t);
+    map = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    fstat(fd, &st);
+    ok(st.st_atime > 100 && st.st_mtime == 100, "mmap changes the time of access");
+    futimens(fd, t);
+    *map = 'y';
+    fstat(fd, &st);
+    ok(st.st_mtime > 100 && st.st_ctime > 100, "the first store to a mapping the other two");
+    munmap((void *)map, 1);
     close(fd);
     link("/tmp/t", "/tmp/t2");
     utimensat(AT_FDCWD, "/tmp/t", t, 0);

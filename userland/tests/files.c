@@ -407,6 +407,11 @@ static void test_shared_table(void)
     is(end_of(pid), 0, "a process that shares the table execs");
     is(fcntl(fd, F_GETFD), FD_CLOEXEC, "exec closes it in a copy of the table only");
     pid = clone_sharing(CLONE_FILES);
+    if (pid == 0) /* CLOSE_RANGE_UNSHARE */
+        _exit(syscall(SYS_close_range, 3, ~0u, 2) != 0 || fcntl(fd, F_GETFD) != -1);
+    is(end_of(pid), 0, "a process that shares the table closes all in one of its own");
+    is(fcntl(fd, F_GETFD), FD_CLOEXEC, "and none here");
+    pid = clone_sharing(CLONE_FILES);
     if (pid == 0)
         _exit(close(fd));
     is(end_of(pid), 0, "a process that shares the table closes the descriptor");

@@ -6,9 +6,11 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -415,6 +417,365 @@ static void test_bad_lists(void)
     is(good, 5, "lists that lead nowhere do no harm");
 }
 
+/* ---- priority inheritance ---- */
+
+#define LOCK_PI2 13
+
+static uint32_t own_tid(void) { return (uint32_t)syscall(SYS_gettid); }
+static long pi(uint32_t *word, int op, const void *timeout)
+{
+    return futex(word, op, 0, timeout, NULL, 0);
+}
+
+static void test_pi_errors(void)
+{
+    static uint32_t word[2];
+    struct timespec past = {1, 0}, soon;
+    uint32_t *odd = (uint32_t *)((char *)word + 2);
+    int status;
+    pid_t pid;
+
+    is(pi(word, FUTEX_LOCK_PI, NULL), 0, "a free lock is taken");
+    is(word[0], own_tid(), "its word has the owner's number");
+    error_is(pi(word, FUTEX_LOCK_PI, NULL), EDEADLK, "not twice");
+    error_is(pi(word, FUTEX_TRYLOCK_PI, NULL), EDEADLK, "nor for a try");
+    is(pi(word, FUTEX_UNLOCK_PI, NULL), 0, "it is given back");
+    is(word[0], 0, "its word is 0");
+    error_is(pi(word, FUTEX_UNLOCK_PI, NULL), EPERM, "who does not have it cannot give it back");
+    is(pi(word, FUTEX_TRYLOCK_PI, NULL), 0, "a try takes a free lock");
+    pid = fork();
+    if (pid == 0)
+        for (;;)
+            pause();
+    word[0] = (uint32_t)pid; /* as if that one had taken it */
+    error_is(pi(word, FUTEX_TRYLOCK_PI, NULL), EAGAIN, "and does not wait");
+    error_is(pi(word, FUTEX_LOCK_PI, &past), ETIMEDOUT, "a time that is over");
+    is(word[0], (uint32_t)pid | FUTEX_WAITERS, "the word says that somebody has waited");
+    clock_gettime(CLOCK_MONOTONIC, &soon);
+    error_is(pi(word, LOCK_PI2 | FUTEX_PRIVATE_FLAG, &soon), ETIMEDOUT, "by the other clock");
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    error_is(futex(word, FUTEX_LOCK_PI | FUTEX_CLOCK_REALTIME, 0, NULL, NULL, 0), ENOSYS,
+             "LOCK_PI has one clock");
+    error_is(pi(odd, FUTEX_LOCK_PI, NULL), EINVAL, "a misaligned lock");
+    error_is(pi((uint32_t *)8, FUTEX_LOCK_PI, NULL), EFAULT, "no lock there");
+    error_is(pi((uint32_t *)8, FUTEX_UNLOCK_PI, NULL), EFAULT, "none to give back");
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, &status, 0);
+    word[0] = (uint32_t)pid;
+    error_is(pi(word, FUTEX_LOCK_PI, NULL), ESRCH, "its owner has ended");
+    word[0] = FUTEX_OWNER_DIED | FUTEX_WAITERS;
+    is(pi(word, FUTEX_LOCK_PI, NULL), 0, "one whose owner has died is taken");
+    is(word[0], own_tid() | FUTEX_OWNER_DIED, "and says so");
+    is(pi(word, FUTEX_UNLOCK_PI, NULL), 0, "and is given back");
+}
+
+static struct {
+    pthread_mutex_t m, other;
+    unsigned long count;
+    int order[8], n, waiting;
+} *pis;
+
+static void *pi_count(void *arg)
+{
+    for (unsigned k = 0; k < 400; k++) {
+        if (pthread_mutex_lock(&pis->m))
+            abort();
+        pis->count++;
+        if (k % 16 == 0)
+            sched_yield();
+        pthread_mutex_unlock(&pis->m);
+    }
+    return arg;
+}
+
+/* Takes the lock once, with a nice value of its own. */
+static void *pi_once(void *arg)
+{
+    int nice = (int)(long)arg;
+
+    setpriority(PRIO_PROCESS, (id_t)own_tid(), nice);
+    __atomic_fetch_add(&pis->waiting, 1, __ATOMIC_RELEASE);
+    pthread_mutex_lock(&pis->m);
+    pis->order[pis->n++] = nice;
+    pthread_mutex_unlock(&pis->m);
+    return NULL;
+}
+
+static void pi_mutex(pthread_mutex_t *m, int robust)
+{
+    pthread_mutexattr_t a;
+
+    pthread_mutexattr_init(&a);
+    pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+    pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&a, robust ? PTHREAD_MUTEX_ROBUST : PTHREAD_MUTEX_STALLED);
+    is(pthread_mutex_init(m, &a), 0, "a mutex with inheritance");
+}
+
+static void wait_for_waiters(int n)
+{
+    while (__atomic_load_n(&pis->waiting, __ATOMIC_ACQUIRE) < n)
+        usleep(1000);
+    usleep(30000); /* to the kernel */
+}
+
+static void test_pi_mutex(void)
+{
+    static const int nices[] = {5, -3, 10, -3, 0};
+    pthread_t t[8];
+    pid_t pid;
+    int status;
+
+    pis = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pi_mutex(&pis->m, 0);
+    pid = fork();
+    for (unsigned k = 0; k < 8; k++)
+        start(&t[k], pi_count, NULL);
+    for (unsigned k = 0; k < 8; k++)
+        pthread_join(t[k], NULL);
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, &status, 0);
+    is(pis->count, 2 * 8 * 400, "16 threads of two processes exclude each other");
+    is(*(uint32_t *)&pis->m, 0, "and leave the mutex free");
+    pthread_mutex_lock(&pis->m);
+    for (unsigned k = 0; k < 5; k++) {
+        start(&t[k], pi_once, (void *)(long)nices[k]);
+        wait_for_waiters((int)k + 1);
+    }
+    pthread_mutex_unlock(&pis->m);
+    for (unsigned k = 0; k < 5; k++)
+        pthread_join(t[k], NULL);
+    ok(pis->order[0] == -3 && pis->order[1] == -3 && pis->order[2] == 0 && pis->order[3] == 5 &&
+           pis->order[4] == 10,
+       "those who wait come by their nice values");
+}
+
+/* Works for a while with the lock, beside threads of the same process that want the CPU. */
+static volatile unsigned long worked;
+static int stop_work; /* atomic */
+
+static void *pi_worker(void *arg)
+{
+    setpriority(PRIO_PROCESS, (id_t)own_tid(), 19);
+    pthread_mutex_lock(&pis->m);
+    __atomic_fetch_add(&pis->waiting, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&stop_work, __ATOMIC_RELAXED))
+        worked++;
+    pthread_mutex_unlock(&pis->m);
+    return arg;
+}
+
+static void *pi_hog(void *arg)
+{
+    while (!__atomic_load_n(&stop_work, __ATOMIC_RELAXED))
+        ;
+    return arg;
+}
+
+/* How much a worker of nice 19 does beside two busy threads in 300 ms, with a waiter of nice -20 or
+ * without. All on one CPU. */
+static unsigned long work_done(int with_waiter)
+{
+    unsigned long one = 1, done;
+    pthread_t worker, hog[2], waiter;
+
+    syscall(SYS_sched_setaffinity, 0, sizeof(one), &one);
+    pis->waiting = pis->n = 0;
+    stop_work = 0;
+    start(&worker, pi_worker, NULL);
+    wait_for_waiters(1);
+    if (with_waiter)
+        start(&waiter, pi_once, (void *)-20L);
+    wait_for_waiters(1 + with_waiter);
+    setpriority(PRIO_PROCESS, (id_t)own_tid(), -20);
+    for (unsigned k = 0; k < 2; k++)
+        start(&hog[k], pi_hog, NULL); /* with this one's nice value */
+    done = worked;
+    usleep(300000);
+    done = worked - done;
+    __atomic_store_n(&stop_work, 1, __ATOMIC_RELAXED);
+    setpriority(PRIO_PROCESS, (id_t)own_tid(), 0);
+    pthread_join(worker, NULL);
+    for (unsigned k = 0; k < 2; k++)
+        pthread_join(hog[k], NULL);
+    if (with_waiter)
+        pthread_join(waiter, NULL);
+    one = ~0UL;
+    syscall(SYS_sched_setaffinity, 0, sizeof(one), &one);
+    return done;
+}
+
+static void test_pi_inherits(void)
+{
+    unsigned long alone = work_done(0), lent = work_done(1);
+
+    diag("work of nice 19 beside two of -20: %lu alone, %lu with a waiter of -20", alone, lent);
+    ok(lent > 10 * alone, "an owner has the weight of whom it keeps waiting");
+    is(getpriority(PRIO_PROCESS, 0), 0, "and its own nice value");
+}
+
+static void *pi_crossed(void *arg)
+{
+    uint32_t *words = arg;
+
+    pi(&words[1], FUTEX_LOCK_PI, NULL);
+    __atomic_fetch_add(&pis->waiting, 1, __ATOMIC_RELEASE);
+    pi(&words[0], FUTEX_LOCK_PI, NULL);
+    pi(&words[0], FUTEX_UNLOCK_PI, NULL);
+    pi(&words[1], FUTEX_UNLOCK_PI, NULL);
+    return NULL;
+}
+
+static void test_pi_deadlock(void)
+{
+    static uint32_t words[2];
+    pthread_t t;
+
+    pis->waiting = 0;
+    pi(&words[0], FUTEX_LOCK_PI, NULL);
+    start(&t, pi_crossed, words);
+    wait_for_waiters(1);
+    error_is(pi(&words[1], FUTEX_LOCK_PI, NULL), EDEADLK, "two who would wait for each other");
+    is(pi(&words[0], FUTEX_UNLOCK_PI, NULL), 0, "one gives way");
+    pthread_join(t, NULL);
+    is(words[0] | words[1], 0, "and both locks are free");
+}
+
+static void *pi_waits(void *arg)
+{
+    struct job *j = arg;
+
+    __atomic_fetch_add(&pis->waiting, 1, __ATOMIC_RELEASE);
+    j->result = pthread_mutex_lock(&pis->m);
+    if (j->result == EOWNERDEAD)
+        pthread_mutex_consistent(&pis->m);
+    pthread_mutex_unlock(&pis->m);
+    return NULL;
+}
+
+static void nothing(int sig) { (void)sig; }
+
+static void test_pi_death(void)
+{
+    struct job j[3] = {0};
+    pthread_t t[3];
+    int status, dead = 0;
+    struct timespec soon;
+    pid_t pid;
+
+    pi_mutex(&pis->m, 1);
+    pis->waiting = 0;
+    pid = fork();
+    if (pid == 0) {
+        pthread_mutex_lock(&pis->m);
+        __atomic_fetch_add(&pis->waiting, 1, __ATOMIC_RELEASE);
+        for (;;)
+            pause();
+    }
+    wait_for_waiters(1);
+    for (unsigned k = 0; k < 3; k++)
+        start(&t[k], pi_waits, &j[k]);
+    wait_for_waiters(4);
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = nothing}, NULL);
+    pthread_kill(t[0], SIGUSR1);
+    usleep(10000); /* the handler has no SA_RESTART */
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_nsec = (soon.tv_nsec + 20000000) % 1000000000;
+    soon.tv_sec += soon.tv_nsec < 20000000;
+    is(pthread_mutex_timedlock(&pis->m, &soon), ETIMEDOUT, "a wait with a time");
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    for (unsigned k = 0; k < 3; k++) {
+        pthread_join(t[k], NULL);
+        dead += j[k].result == EOWNERDEAD;
+        j[k].result &= ~EOWNERDEAD;
+    }
+    is(dead, 1, "the owner is killed: one of those who wait learns it");
+    is(j[0].result | j[1].result | j[2].result, 0, "and a signal has disturbed none of them");
+    is(pthread_mutex_lock(&pis->m), 0, "the mutex works");
+    pthread_mutex_unlock(&pis->m);
+    /* those who wait are killed, too */
+    for (unsigned k = 0; k < 10; k++) {
+        pid = fork();
+        if (pid == 0) {
+            pthread_t more[4];
+
+            for (unsigned i = 0; i < 4; i++)
+                pthread_create(&more[i], NULL, pi_count, NULL);
+            for (;;)
+                pause();
+        }
+        usleep(1000 * (k + 1));
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        status = pthread_mutex_lock(&pis->m);
+        if (status == EOWNERDEAD)
+            pthread_mutex_consistent(&pis->m);
+        dead += status != 0 && status != EOWNERDEAD;
+        pthread_mutex_unlock(&pis->m);
+    }
+    is(dead, 1, "processes are killed at work on it, and it goes on");
+}
+
+/* ---- membarrier ---- */
+
+/* Two threads in Dekker's protocol, of which one has no barrier of its own. */
+static struct {
+    unsigned quick, slow, both, go, done, rounds;
+} dekker; /* atomic */
+
+static void *dekker_quick(void *arg)
+{
+    for (unsigned k = 1; k <= dekker.rounds; k++) {
+        unsigned saw;
+
+        while (__atomic_load_n(&dekker.go, __ATOMIC_ACQUIRE) < k)
+            sched_yield();
+        __atomic_store_n(&dekker.quick, k, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        saw = __atomic_load_n(&dekker.slow, __ATOMIC_RELAXED);
+        __atomic_store_n(&dekker.both, saw >= k ? k : 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&dekker.done, k, __ATOMIC_RELEASE);
+    }
+    return arg;
+}
+
+static void test_membarrier(void)
+{
+    unsigned missed = 0;
+    pthread_t t;
+
+    is(syscall(SYS_membarrier, 0, 0, 0), 31, "membarrier tells what there is");
+    error_is(syscall(SYS_membarrier, 8, 0, 0), EPERM, "private ones need a registration");
+    error_is(syscall(SYS_membarrier, 0, 1, 0), EINVAL, "no flags");
+    error_is(syscall(SYS_membarrier, 3, 0, 0), EINVAL, "one command at a time");
+    error_is(syscall(SYS_membarrier, 64, 0, 0), EINVAL, "none for instructions");
+    is(syscall(SYS_membarrier, 16, 0, 0), 0, "the registration");
+    is(syscall(SYS_membarrier, 8, 0, 0), 0, "then a private barrier");
+    is(syscall(SYS_membarrier, 1, 0, 0), 0, "a global one");
+    is(syscall(SYS_membarrier, 4, 0, 0), 0, "a registration for others");
+    is(syscall(SYS_membarrier, 2, 0, 0), 0, "a global one for those");
+    dekker.rounds = 200;
+    start(&t, dekker_quick, NULL);
+    for (unsigned k = 1; k <= dekker.rounds; k++) {
+        unsigned saw;
+
+        __atomic_store_n(&dekker.go, k, __ATOMIC_RELEASE);
+        __atomic_store_n(&dekker.slow, k, __ATOMIC_RELAXED);
+        syscall(SYS_membarrier, 8, 0, 0);
+        saw = __atomic_load_n(&dekker.quick, __ATOMIC_RELAXED);
+        while (__atomic_load_n(&dekker.done, __ATOMIC_ACQUIRE) < k)
+            sched_yield();
+        missed += saw < k && __atomic_load_n(&dekker.both, __ATOMIC_RELAXED) != k;
+    }
+    pthread_join(t, NULL);
+    is(missed, 0, "one of two threads sees what the other has stored");
+}
+
 int main(void)
 {
     pthread_attr_init(&small);
@@ -428,5 +789,11 @@ int main(void)
     test_mappings();
     test_robust();
     test_bad_lists();
+    test_pi_errors();
+    test_pi_mutex();
+    test_pi_inherits();
+    test_pi_deadlock();
+    test_pi_death();
+    test_membarrier();
     return tap_done();
 }

@@ -36,6 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/select.h>
 #include <sys/stat.h>
@@ -60,22 +61,17 @@
 #define ARGS_MAX  100000
 #define STEPS     8
 #define MAPPINGS  20000
-#define VAST      (1ul << 33)
-#define HELD_MAPS \
-    300 /* times that the holder maps this, so that each step of its call takes long */
 
 static uint64_t state = 88172645463325252ul;
 static struct shared { /* between the victim and its killer */
     uint64_t began_ns; /* when the victim begins the call */
     uint32_t ready;
-    uint32_t steps;   /* counted by victims in user mode */
-    uint32_t waiting; /* victims that are about to wait for the holder of a mutex */
-    uint32_t calls;   /* of the holder: begun, and ended */
+    uint32_t steps;      /* counted by victims in user mode */
+    uint32_t ready_maps; /* the process with many mappings has them */
 } *shared;
 static char *big; /* BIG bytes that have no pages in the killer */
 static int file = -1, dir = -1;
 static int often = -1; /* a file that another process has mapped MAPPINGS times */
-static int held = -1;  /* a file whose mutex another process holds for long */
 
 static uint64_t draw(uint64_t below)
 {
@@ -125,6 +121,14 @@ static void write_tty(void)
 
     if (fd < 0) /* the session has no terminal, as when soak has started this program */
         fd = open("/dev/console", O_WRONLY | O_NOCTTY);
+    if (write(fd, map(HUGE, MAP_PRIVATE | MAP_NORESERVE), HUGE) < 0)
+        _exit(1);
+}
+/* Nobody reads what is written to the master, nor its echo. */
+static void write_master(void)
+{
+    int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+
     if (write(fd, map(HUGE, MAP_PRIVATE | MAP_NORESERVE), HUGE) < 0)
         _exit(1);
 }
@@ -321,6 +325,56 @@ static void wait_signal(void)
 }
 static void stop_self(void) { raise(SIGSTOP); }
 
+/* ---- tracing ---- */
+
+#define SEIZE 0x4206
+
+/* Resume pid, by steps and from call to call in turn, until it has ended; or `most` times. */
+static void trace(pid_t pid, unsigned most)
+{
+    int status;
+
+    for (unsigned n = 0; n < most && waitpid(pid, &status, __WALL) == pid; n++) {
+        if (!WIFSTOPPED(status))
+            return;
+        ptrace(n / 50 % 2 ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, pid, 0,
+               (long)(WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status)));
+    }
+}
+
+static void trace_child(void)
+{
+    pid_t pid = must_fork();
+
+    if (pid == 0)
+        for (;;)
+            getppid();
+    ptrace(SEIZE, pid, 0, PTRACE_O_EXITKILL);
+    ptrace(PTRACE_INTERRUPT, pid, 0, 0);
+    trace(pid, 400);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, __WALL) == pid)
+        ;
+}
+
+/* By a child, which ends with this process, the first to know of its end. */
+static void be_traced(void)
+{
+    static pid_t tracer;
+    pid_t self = getpid();
+
+    if (!tracer) {
+        tracer = must_fork();
+        if (tracer == 0) {
+            ptrace(SEIZE, self, 0, 0);
+            ptrace(PTRACE_INTERRUPT, self, 0, 0);
+            trace(self, ~0u);
+            _exit(0);
+        }
+    }
+    getppid();
+}
+
 /* ---- services ---- */
 
 static struct dsc64$descriptor *named(const char *name)
@@ -391,6 +445,7 @@ static const struct call {
     {"a loop of user mode", user_mode, 16, false},
     {"first accesses to pages", touch, 0, false},
     {"write to the terminal", write_tty, 19, false},
+    {"write to a pseudo-terminal", write_master, 19, false},
     {"write to /dev/null", write_null, 0, false},
     {"read of /dev/zero", read_zero, 0, false},
     {"write to a file", write_file, 0, false},
@@ -418,6 +473,8 @@ static const struct call {
     {"sleep", sleep_long, 0, false},
     {"sigsuspend", wait_signal, 0, false},
     {"stopped", stop_self, NO_ALARM, true},
+    {"tracing", trace_child, 0, true},
+    {"traced", be_traced, NO_ALARM, true},
     {"section, preallocated", alloc_section, 0, false},
     {"section, private tables", bare_section, 0, false},
     {"section, promised", promised_section, 0, false},
@@ -484,39 +541,6 @@ static struct outcome kill_once(const struct call *c, bool by_alarm)
     return o;
 }
 
-/* ---- waits for a mutex that somebody else holds ---- */
-
-/* There are no pages to clear, but each hole takes some hundred million instructions. */
-static void hold(void)
-{
-    if (ftruncate(held, VAST))
-        _exit(1);
-    for (unsigned i = 0; i < HELD_MAPS; i++)
-        if (mmap(NULL, VAST, RW, MAP_SHARED | MAP_NORESERVE, held, 0) == MAP_FAILED)
-            _exit(1);
-    for (;;) {
-        __atomic_fetch_add(&shared->calls, 1, __ATOMIC_RELEASE);
-        fallocate(held, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, VAST);
-        __atomic_fetch_add(&shared->calls, 1, __ATOMIC_RELEASE);
-    }
-}
-static void wait_read(void) { pread(held, big, PAGE, 0); }
-static void wait_write(void) { pwrite(held, big, PAGE, 0); }
-static void wait_position(void) { lseek(held, 0, SEEK_END); }
-static void wait_truncate(void) { ftruncate(held, PAGE); }
-static void wait_allocate(void) { fallocate(held, 0, 0, PAGE); }
-
-static pid_t start(void (*fn)(void))
-{
-    pid_t pid = must_fork();
-
-    if (pid)
-        return pid;
-    __atomic_fetch_add(&shared->waiting, 1, __ATOMIC_RELEASE);
-    for (;;)
-        fn();
-}
-
 static void await_count(const uint32_t *count, uint32_t want)
 {
     for (unsigned tries = 0; __atomic_load_n(count, __ATOMIC_ACQUIRE) < want; tries++) {
@@ -534,57 +558,19 @@ static bool end(pid_t pid)
     return kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status);
 }
 
-/* Kill a thread in each kind of wait. True: the holder has stayed in one and the same call. */
-static bool kill_waiters(bool *ended)
-{
-    static void (*const waits[])(void) = {wait_read, wait_write, wait_position, wait_truncate,
-                                          wait_allocate};
-    enum { WAITS = sizeof(waits) / sizeof(waits[0]) };
-    pid_t victims[WAITS];
-    uint32_t calls;
-
-    __atomic_store_n(&shared->waiting, 0, __ATOMIC_RELEASE);
-    for (unsigned i = 0; i < WAITS; i++)
-        victims[i] = start(waits[i]);
-    await_count(&shared->waiting, WAITS);
-    calls = __atomic_load_n(&shared->calls, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < WAITS; i++)
-        *ended &= end(victims[i]);
-    return calls % 2 == 1 && __atomic_load_n(&shared->calls, __ATOMIC_RELAXED) == calls;
-}
-
-static void killed_in_waits(void)
-{
-    bool ended = true, kept = false;
-    pid_t holder;
-
-    held = open("/tmp/held", O_RDWR | O_CREAT | O_TRUNC, 0600);
-    holder = must_fork();
-    if (holder == 0)
-        hold();
-    await_count(&shared->calls, 1);
-    /* On a busy host the holder may get on while the others do not: then once more. */
-    for (unsigned i = 0; i < 20 && ended && !kept; i++)
-        kept = kill_waiters(&ended);
-    ok(ended && kept, "who waits for the mutex of a file is killed while its holder keeps it");
-    ok(end(holder), "and so is the holder");
-    close(held);
-    unlink("/tmp/held");
-}
-
 static pid_t map_often(void)
 {
     pid_t pid;
 
     often = open("/tmp/often", O_RDWR | O_CREAT | O_TRUNC, 0600);
-    shared->waiting = 0;
+    shared->ready_maps = 0;
     pid = must_fork();
     if (pid)
         return pid;
     for (unsigned i = 0; i < MAPPINGS; i++)
         if (mmap(NULL, BIG, RW, MAP_SHARED, often, 0) == MAP_FAILED)
             _exit(1);
-    __atomic_store_n(&shared->waiting, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&shared->ready_maps, 1, __ATOMIC_RELEASE);
     for (;;)
         pause();
 }
@@ -668,9 +654,8 @@ int main(int argc, char **argv)
     if (argc > 2)
         state ^= strtoul(argv[2], NULL, 0) * 0x9E3779B97F4A7C15ul;
     prepare();
-    killed_in_waits();
     mapper = map_often();
-    await_count(&shared->waiting, 1);
+    await_count(&shared->ready_maps, 1);
     for (unsigned k = 0; k < CALLS; k++) {
         uint64_t bound = AFTER + PER_PAGE * (BIG / PAGE + 1000), most = 0;
         uint32_t steps = 0;

@@ -420,6 +420,7 @@ static void parameters(void)
     is(setrlimit(RLIMIT_NOFILE, &l), 0, "as many descriptors as fs/nr_open says");
     l.rlim_max++;
     is(setrlimit(RLIMIT_NOFILE, &l), -1, "and no more");
+    is(number_in("/proc/sys/vm/max_map_count"), 65530, "vm/max_map_count");
     is(number_in("/proc/sys/vm/overcommit_memory"), 1, "vm/overcommit_memory");
     ok(mmap(NULL, 1ul << 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
            MAP_FAILED,

@@ -3,13 +3,17 @@
  * damaged ELF files; no leaks. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <grp.h>
 #include <megalith/info.h>
+#include <pthread.h>
 #include <sched.h>
 #include <settled.h>
 #include <signal.h>
 #include <spawn.h>
 #include <starlet.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -274,6 +278,59 @@ static void test_leaks(void)
        before, after);
 }
 
+/* ---- groups ---- */
+
+#define GROUPS 32
+
+/* In ascending order; group 500 is the last of one set and the first of the other. */
+static gid_t sets[2][GROUPS];
+static int changes, enough; /* atomic */
+
+static void *change_groups(void *arg)
+{
+    /* The system call: the library would stop the other thread to have it make the call too. */
+    while (!__atomic_load_n(&enough, __ATOMIC_RELAXED))
+        syscall(SYS_setgroups, GROUPS, sets[__atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED) & 1]);
+    return arg;
+}
+
+static int is_one_set(void)
+{
+    gid_t has[GROUPS];
+
+    return getgroups(GROUPS, has) == GROUPS &&
+           (!memcmp(has, sets[0], sizeof(has)) || !memcmp(has, sets[1], sizeof(has)));
+}
+
+/* While one thread changes between two sets of groups, another always has either. */
+static void test_groups(void)
+{
+    int mixed = 0, refused = 0, fd = open("/tmp/group", O_CREAT | O_RDWR, 0600);
+    pthread_t other;
+
+    for (unsigned i = 0; i < GROUPS; i++) {
+        sets[0][i] = i < GROUPS - 1 ? 1 + i : 500;
+        sets[1][i] = 500 + i;
+    }
+    fchown(fd, 0, 500);
+    fchmod(fd, 0040);
+    close(fd);
+    setgroups(GROUPS, sets[0]);
+    setfsuid(1000);
+    pthread_create(&other, NULL, change_groups, NULL);
+    for (int i = 0; i < 2000 || __atomic_load_n(&changes, __ATOMIC_RELAXED) < 100; i++) {
+        mixed += !is_one_set();
+        refused += faccessat(AT_FDCWD, "/tmp/group", R_OK, AT_EACCESS) != 0;
+    }
+    __atomic_store_n(&enough, 1, __ATOMIC_RELAXED);
+    pthread_join(other, NULL);
+    setfsuid(0);
+    setgroups(0, NULL);
+    unlink("/tmp/group");
+    is(mixed, 0, "getgroups returns the old set or the new one");
+    is(refused, 0, "a group that is in both always counts");
+}
+
 int main(int argc, char **argv, char **env)
 {
     self = argv[0];
@@ -298,6 +355,7 @@ int main(int argc, char **argv, char **env)
     test_vfork_killed();
     test_clear_tid();
     test_hostile_elf();
+    test_groups();
     test_leaks();
     is(syscall(599), -1, "a system call number that does not exist fails");
     is(errno, ENOSYS, "the error is ENOSYS");

@@ -127,9 +127,8 @@ int main(void)
     is(error, EAGAIN, "then a new one is refused with EAGAIN");
     is(visit(), n + others, "show system finds all of them");
     if (counts) {
-        diag("creation takes %lu instructions, at the limit %lu",
-             (unsigned long)((began[2 * PART] - began[PART]) / PART),
-             (unsigned long)((began[n - 1] - began[n - 1 - PART]) / PART));
+        flat(began[2 * PART] - began[PART], began[n - 1] - began[n - 1 - PART], PART,
+             "creation of a process");
         flat(find, kill_0(last), 100, "finding a process");
     }
     is(kill(-group, SIGKILL), 0, "all of them are killed by one call");

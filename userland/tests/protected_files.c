@@ -283,8 +283,29 @@ static void set_id_bits(void)
     unlink("/tmp/group");
 }
 
+/* An end of root's pipe, to be opened for the other direction. */
+static int ends[2];
+static int open_other_end(void)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[1]);
+    return open(path, O_RDONLY | O_NONBLOCK) >= 0 ? 0 : errno;
+}
+
+static void pipes(void)
+{
+    if (pipe(ends) != 0)
+        bail_out("no pipe");
+    is(as_user(1000, open_other_end), EACCES, "who may write into a pipe of root does not read it");
+    is(as_user(0, open_other_end), 0, "but root does");
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
+    pipes();
     links();
     symbolic_links();
     created_files();

@@ -1,6 +1,10 @@
 // TAP
 // KERNEL: test
 // SECONDS: 120
+// RUN: --smp 1
+// RUN: --smp 2
+// RUN: --smp 4
+// RUN: --smp 2 --schedule 20
 /* The tests of the scheduler inside the kernel (kernel/test/selftest.c), run and reported here. */
 #include <tap.h>
 #include <test_kernel.h>

@@ -220,8 +220,132 @@ static void test_rest(void)
     is(count, 0, "and it is off");
 }
 
+/* ---- timers of timer_create ---- */
+
+#define MANY 200u
+
+static timer_t timer_of(int signo)
+{
+    struct sigevent e = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signo};
+    timer_t t;
+
+    if (timer_create(CLOCK_MONOTONIC, &e, &t) != 0)
+        bail_out("no timer: %s", strerror(errno));
+    return t;
+}
+
+static const struct itimerspec soon = {{0, 1000}, {0, 1000}}, never;
+
+/* Hundreds of timers of 1 us, whose signals nobody takes or all ignore. */
+static void test_many(void)
+{
+    static timer_t t[MANY];
+    uint64_t alone = work(), ignored, blocked;
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    signal(SIGRTMIN, SIG_IGN);
+    for (unsigned k = 0; k < MANY; k++) {
+        t[k] = timer_of(SIGRTMIN);
+        timer_settime(t[k], 0, &soon, NULL);
+    }
+    spend(100 * MS);
+    ignored = work();
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGRTMIN, note);
+    spend(100 * MS);
+    blocked = work();
+    ok(ignored < alone + alone / 20, "beside %u ignored timers of 1 us it takes %lu", MANY,
+       (unsigned long)ignored);
+    ok(blocked < alone + alone / 20, "beside %u blocked ones %lu", MANY, (unsigned long)blocked);
+    count = 0;
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    for (unsigned k = 0; k < 40 && count < MANY; k++)
+        spend(100 * MS);
+    ok(count >= MANY, "they all go on when the signal can be taken (%u)", count);
+    for (unsigned k = 0; k < MANY; k++)
+        timer_delete(t[k]);
+    count = 0;
+    spend(5 * MS);
+    is(count, 0, "and none is left when they are deleted");
+}
+
+static void test_timer_floor(void)
+{
+    unsigned most = PERIODS_MS * 1000 / FLOOR_US + 1;
+    timer_t t = timer_of(SIGUSR1);
+
+    signal(SIGUSR1, note);
+    count = 0;
+    timer_settime(t, 0, &soon, NULL);
+    spend(PERIODS_MS * MS);
+    timer_settime(t, 0, &never, NULL);
+    ok(count <= most && count >= most / 2, "a timer of 1 us expires %u times in %u ms", count,
+       PERIODS_MS);
+    timer_delete(t);
+}
+
+/* A user's timers count; exec and exit give them back, and leave no signal behind. */
+static int user_of_timers(void)
+{
+    struct sigevent e = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    unsigned n = 0;
+    sigset_t set;
+    timer_t t;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    if (setuid(1000) != 0)
+        return 9;
+    while (timer_create(CLOCK_MONOTONIC, &e, &t) == 0) {
+        timer_settime(t, 0, &soon, NULL);
+        n++;
+    }
+    if (n != 30 || errno != EAGAIN)
+        return 1;
+    execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
+    return 2;
+}
+
+static void test_quota(void)
+{
+    int status = 0;
+    pid_t pid;
+
+    mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"USER_TIMERS", 30, 0, 0, 0);
+    for (unsigned k = 0; k < 2 && (k == 0 || status == 5 << 8); k++) {
+        pid = fork();
+        if (pid == 0)
+            _exit(user_of_timers());
+        waitpid(pid, &status, 0);
+    }
+    is(status, 5 << 8, "a user has as many timers as the quota says, and each program anew");
+    mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"USER_TIMERS", -1ul, 0, 0, 0);
+}
+
+static void test_clock_set(void)
+{
+    struct timespec was, t, then;
+    uint64_t start;
+
+    clock_gettime(CLOCK_REALTIME, &was);
+    start = now();
+    t = (struct timespec){was.tv_sec + 5000, was.tv_nsec};
+    is(clock_settime(CLOCK_REALTIME, &t), 0, "root sets the clock");
+    clock_gettime(CLOCK_REALTIME, &then);
+    ok(then.tv_sec - t.tv_sec <= 1 && then.tv_sec >= t.tv_sec, "it shows the time that was set");
+    ok(now() - start < 1000000000u, "the monotonic clock does not jump");
+    is(clock_settime(CLOCK_REALTIME, &was), 0, "and back");
+}
+
 int main(void)
 {
+    test_clock_set();
+    test_many();
+    test_timer_floor();
+    test_quota();
     test_cost_to_others();
     test_handlers();
     test_floor();

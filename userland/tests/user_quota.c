@@ -33,8 +33,11 @@
 #define BUS_FRAME ((1ul << 30) + 0x70000000ul / PAGE) /* of PCI memory without a device */
 
 static char block[8 * PAGE];
-static int report[2]; /* pipe by which attackers say that they are done, with a result */
+static char room[64 * PAGE]; /* for another process, when the one that has it has ended */
+static int report[2];        /* pipe by which attackers say that they are done, with a result */
 static pid_t group;
+#define GO (1u << 31)
+static uint32_t *line; /* attackers that have what memory they need; GO: they may begin */
 
 static struct mega_account account_of(unsigned uid)
 {
@@ -82,10 +85,21 @@ static void say(long result)
         _exit(98);
 }
 
+/* Each attacker gets its memory before any of them begins; else the first to run could leave none
+   to another, which would be killed and never report. */
+static void line_up(void)
+{
+    memset(block, 'x', sizeof(block));
+    __atomic_fetch_add(line, 1, __ATOMIC_RELEASE);
+    while (!(__atomic_load_n(line, __ATOMIC_ACQUIRE) & GO))
+        usleep(1000);
+}
+
 /* Start n processes of the user, in a group of their own, that run fn. */
 static void attack(void (*fn)(void), unsigned n)
 {
     group = 0;
+    __atomic_store_n(line, 0, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < n; i++) {
         pid_t pid = fork();
 
@@ -95,6 +109,7 @@ static void attack(void (*fn)(void), unsigned n)
             setpgid(0, group);
             if (setgid(UID) != 0 || setuid(UID) != 0)
                 _exit(97);
+            line_up();
             fn();
             for (;;)
                 pause();
@@ -103,6 +118,9 @@ static void attack(void (*fn)(void), unsigned n)
         if (!group)
             group = pid;
     }
+    while (__atomic_load_n(line, __ATOMIC_ACQUIRE) < n)
+        usleep(1000);
+    __atomic_fetch_or(line, GO, __ATOMIC_RELEASE);
 }
 
 /* The next result that an attacker reports. */
@@ -393,11 +411,19 @@ static void make_names(void)
     say(status);
 }
 
+/* When the user has no page left, the process's end makes room for the next, which would else be
+   killed while it starts. */
+static void fill_file_and_more(void)
+{
+    memset(room, 'x', sizeof(room));
+    fill_file();
+}
+
 /* ---- what must hold ---- */
 
 static void test_file(void)
 {
-    attack(fill_file, 1);
+    attack(fill_file_and_more, 1);
     is(result(), ENOSPC, "a file that grows ends with ENOSPC");
     root_works("while /tmp is full");
     is(end_attack(), 0, "nobody was killed for it");
@@ -625,8 +651,9 @@ static void test_exhausted(void)
 
 int main(void)
 {
-    if (pipe(report) != 0)
-        bail_out("no pipe");
+    line = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (line == MAP_FAILED || pipe(report) != 0)
+        bail_out("no memory or no pipe");
     fcntl(report[0], F_SETFD, FD_CLOEXEC);
     fcntl(report[1], F_SETFD, FD_CLOEXEC);
     /* Fill the pipe once, so that all pages of its buffer are root's. */

@@ -11,6 +11,7 @@
 #include <descrip.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -302,6 +304,22 @@ static void wait_for_word(void *word)
         syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
 }
 
+/* The second of two writers to the master of a terminal that nobody reads: the first has its turn,
+ * for ever. */
+static void write_master(void *arg)
+{
+    static char text[20000];
+    int master, slave;
+
+    (void)arg;
+    if (openpty(&master, &slave, NULL, NULL, NULL) != 0)
+        _exit(1);
+    if (fork() == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;)
+        write(master, text, sizeof(text));
+}
+
 /* Thirty checks while a child is in such a call. */
 static void beside(void (*call)(void *), void *word, const char *what)
 {
@@ -318,6 +336,9 @@ static void beside(void (*call)(void *), void *word, const char *what)
     waitpid(child, &status, 0);
     is(errors_now(&m), 0, "nor after its end");
 }
+
+/* A wait that only another program ends: no lock that the check needs may be held in it. */
+static void turns(void) { beside(write_master, NULL, "writes to a terminal that nobody reads"); }
 
 /* References that only the thread in a call has, at a point where it may be stopped. */
 static void references(void)
@@ -362,6 +383,7 @@ int main(int argc, char **argv)
     at_once();
     in_calls();
     references();
+    turns();
     refused();
     return tap_done();
 }

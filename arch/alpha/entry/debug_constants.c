@@ -63,6 +63,7 @@ enum debug_constants {
 
     CONSTANT(MAP_R),
     CONSTANT(MAP_W),
+    CONSTANT(MAPF_HUGE),
     CONSTANT(MAPF_SHARED),
     CONSTANT(MAP_X),
 

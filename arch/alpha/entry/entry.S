@@ -59,6 +59,7 @@
 #define current $8
 
 #define PS_USER 8
+#define ENTRY_SYSCALL 5 /* number of entSys for WRENT */
 
 /*
  * The caller's $30 as DW_CFA_val_expression. DWARF puts the CFA on the expression's stack first:
@@ -346,11 +347,22 @@ user_exit:
     IPL_SITE IPL_SITE_SWPIPL
     call_pal PAL_SWPIPL
     ldq t0, HW_SYSCALL_EXIT(current)
-    bne t0, 1b
-    ldq a0, TF_USP(sp)
+    bne t0, 3f
+2:  ldq a0, TF_USP(sp)
     call_pal PAL_WRUSP
     LOAD_S
     RESTORE_RTI
+
+/*
+ * A bit in the lower half of syscall_exit asks for more work. In the upper half there is only
+ * EXIT_TRACED: the thread's next system call goes to entry_syscall_traced.
+ */
+3:  addl t0, zero, t1
+    bne t1, 1b
+    lda a0, entry_syscall_traced
+    lda a1, ENTRY_SYSCALL
+    call_pal PAL_WRENT
+    br 2b
     END user_exit
 
 /*
@@ -397,6 +409,7 @@ stack_overflow:
     ENTRY entry_syscall
     ldq current, CPU_CURRENT(gp)
     ldq gp, CPU_GP(gp)
+.Lcall_begin:
     lda sp, -TF_PAL(sp)
     .cfi_adjust_cfa_offset TF_PAL
     stq v0, TF_ORIG_V0(sp)
@@ -407,6 +420,7 @@ stack_overflow:
     stq a4, TF_A4(sp)
     stq a5, TF_A5(sp)
     STORE ra, 26, TF_RA
+.Lcall:
     srl v0, SYS_POSIX_BITS, t0
     bne t0, .Lvms_call
     s8addq v0, gp, t0
@@ -532,6 +546,63 @@ stack_overflow:
     stq zero, TF_AT(sp)
     ret zero, (t12), 1
     END entry_syscall
+
+/*
+ * entSys of a CPU on which a thread with EXIT_TRACED has returned to user mode. A thread without
+ * that bit sets the CPU's entry point back and goes on at entry_syscall, so that the entry of
+ * others need not ask whether they are traced. One with the bit gets a complete frame, in which its
+ * tracer finds and changes registers, and makes the call from it.
+ */
+    ENTRY entry_syscall_traced
+    ldq current, CPU_CURRENT(gp)
+    ldq t0, HW_SYSCALL_EXIT(current)
+    sra t0, 32, t0
+    beq t0, .Luntraced_call
+    ldq gp, CPU_GP(gp)
+    lda sp, -TF_PAL(sp)
+    .cfi_adjust_cfa_offset TF_PAL
+    stq v0, TF_V0(sp)
+    stq v0, TF_ORIG_V0(sp)
+    stq a0, TF_A0(sp)
+    stq a1, TF_A1(sp)
+    stq a2, TF_A2(sp)
+    stq a3, TF_A3(sp)
+    stq a3, TF_ORIG_A3(sp)
+    stq a4, TF_A4(sp)
+    stq a5, TF_A5(sp)
+    STORE ra, 26, TF_RA
+    STORE_S
+    bsr t12, .Lclear_temporaries
+    call_pal PAL_RDUSP
+    stq v0, TF_USP(sp)
+    jsr ra, ptrace_call
+    ldq a0, TF_USP(sp)
+    call_pal PAL_WRUSP
+    LOAD_S
+    ldq v0, TF_V0(sp)
+    ldq a0, TF_A0(sp)
+    ldq a1, TF_A1(sp)
+    ldq a2, TF_A2(sp)
+    ldq a3, TF_A3(sp)
+    ldq a4, TF_A4(sp)
+    ldq a5, TF_A5(sp)
+    br .Lcall
+
+/* WRENT preserves t1-t7. The thread may be moved to another CPU here, and then sets the entry point
+   of that one: a traced thread there sets it again when it next returns to user mode. */
+.Luntraced_call:
+    ldq gp, CPU_GP(gp)
+    mov v0, t1
+    mov a0, t2
+    mov a1, t3
+    lda a0, entry_syscall
+    lda a1, ENTRY_SYSCALL
+    call_pal PAL_WRENT
+    mov t1, v0
+    mov t2, a0
+    mov t3, a1
+    br .Lcall_begin
+    END entry_syscall_traced
 
 #ifdef MEGALITH_TEST
 /*

@@ -11,6 +11,7 @@ void entry_memory(void);
 void entry_instruction(void);
 void entry_unaligned(void);
 void entry_syscall(void);
+void entry_syscall_traced(void);
 void user_return_full(void);
 long stack_stain(uint64_t byte); /* only in kernels with kernel/test */
 

@@ -25,6 +25,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/proc/signal_numbers.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockcheck.h"
@@ -241,7 +242,9 @@ void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
     fixup = fixup_find(f->pc);
     if (f->ps & 7 || (va < LAYOUT_USER_TOP && !fixup) || spin_depth())
         bad_kernel_access(va, kind, cause, f);
-    if (failure_counting() && va < LAYOUT_USER_TOP)
+    if (unlikely(thread_self()->no_faults) && va < LAYOUT_USER_TOP)
+        err = -EFAULT;
+    else if (failure_counting() && va < LAYOUT_USER_TOP)
         err = failure_in_fault(resolve, va, cause, false);
     else
         err = resolve(va, cause);
@@ -314,6 +317,10 @@ void trap_instruction(uint64_t kind, struct trapframe *f)
         gentrap(f);
         return;
     case IF_BPT:
+        if (ptrace_breakpoint(f))
+            return;
+        signal_force(SIGTRAP, TRAP_BRKPT, f->pc);
+        return;
     case IF_BUGCHK:
         signal_force(SIGTRAP, TRAP_BRKPT, f->pc);
         return;

@@ -6,19 +6,29 @@
 #include "arch/alpha/hw/ipl_hook.h"
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/sigcontext.h"
 #include "arch/alpha/hw/stack.h"
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/errno.h"
 #include "kernel/sys/syscall.h"
 
-#define EMIT(name, value)       __asm__ volatile("\n->" #name " %0" ::"i"((long)(value)))
-#define EMIT_FRAME(name, field) EMIT(name, offsetof(struct trapframe, field))
+#define EMIT(name, value)         __asm__ volatile("\n->" #name " %0" ::"i"((long)(value)))
+#define EMIT_FRAME(name, field)   EMIT(name, offsetof(struct trapframe, field))
+#define EMIT_CONTEXT(name, field) EMIT(name, offsetof(struct sigcontext, field))
 
 _Static_assert(offsetof(struct thread_hw, pcb) == 0, "the PCB is the thread's first member");
 _Static_assert(offsetof(struct cpu, current) == 0, "entry code loads $8 from the block's start");
 _Static_assert(sizeof(struct trapframe) % 16 == 0, "the stack stays 16-byte aligned");
 _Static_assert(sizeof(struct trapframe) - offsetof(struct trapframe, ps) == 48,
                "PALcode pushes six quadwords");
+
+/* What usercopy.S relies on. */
+#define APART(a, b) (offsetof(struct trapframe, b) - offsetof(struct trapframe, a))
+_Static_assert(APART(v0, s6) == 15 * 8, "$0-$15 lie together");
+_Static_assert(APART(a0, a2) == 2 * 8, "$16-$18 lie together");
+_Static_assert(APART(a3, at) == 9 * 8, "$19-$28 lie together");
+_Static_assert(offsetof(struct sigcontext, traparg) - offsetof(struct sigcontext, fpcr) == 6 * 8,
+               "FPCR and five words that are 0");
 
 void asm_offsets(void);
 void asm_offsets(void)
@@ -85,6 +95,15 @@ void asm_offsets(void)
     EMIT_FRAME(TF_A1, a1);
     EMIT_FRAME(TF_A2, a2);
     EMIT(TF_SIZE, sizeof(struct trapframe));
+    EMIT_CONTEXT(SC_ONSTACK, onstack);
+    EMIT_CONTEXT(SC_MASK, mask);
+    EMIT_CONTEXT(SC_PC, pc);
+    EMIT_CONTEXT(SC_PS, ps);
+    EMIT_CONTEXT(SC_REGS, regs);
+    EMIT_CONTEXT(SC_OWNEDFP, ownedfp);
+    EMIT_CONTEXT(SC_FPREGS, fpregs);
+    EMIT_CONTEXT(SC_FPCR, fpcr);
+    EMIT_CONTEXT(SC_TRAPARG, traparg);
     _Static_assert(sizeof(struct trapframe) - offsetof(struct trapframe, ps) == 48 &&
                        sizeof(struct trapframe) - offsetof(struct trapframe, usp) == 80,
                    "USER_SP_CFI of entry.S finds ps and usp");
@@ -111,6 +130,7 @@ void asm_offsets(void)
     EMIT(PAL_SWPIPL, PAL_SWPIPL);
     EMIT(PAL_WRFEN, PAL_WRFEN);
     EMIT(PAL_RDUSP, PAL_RDUSP);
+    EMIT(PAL_WRENT, PAL_WRENT);
     EMIT(PAL_WRUSP, PAL_WRUSP);
     EMIT(PAL_RETSYS, PAL_RETSYS);
     EMIT(PAL_RTI, PAL_RTI);

@@ -7,12 +7,10 @@
 
 #define IPL_NO_SWITCH 5 /* blocks clock and device interrupts, and with them a context switch */
 
-static bool used(void) { return current_hw->pcb.flags & HW_FP_USED; }
-
 /* Load the registers of the current thread, which has the unit from now on. IPL_NO_SWITCH. */
 static void take(void)
 {
-    if (!used())
+    if (!fp_used())
         pal_wrfen(1);
     fp_load(&current_hw->fp);
     current_hw->pcb.flags |= HW_FP_USED;
@@ -23,7 +21,7 @@ void fp_enable(void)
 {
     uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
 
-    if (!used())
+    if (!fp_used())
         take();
     pal_swpipl(ipl);
 }
@@ -32,7 +30,7 @@ void fp_sync(void)
 {
     uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
 
-    if (used())
+    if (fp_used())
         fp_store(&current_hw->fp);
     pal_swpipl(ipl);
 }
@@ -88,7 +86,7 @@ void fp_write(const struct fp_state *s)
 {
     uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
 
-    if (used() || memcmp(&current_hw->fp, s, sizeof(*s)) != 0) {
+    if (fp_used() || memcmp(&current_hw->fp, s, sizeof(*s)) != 0) {
         current_hw->fp = *s;
         take();
     }

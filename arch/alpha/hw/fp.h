@@ -18,11 +18,14 @@
 #ifndef ARCH_ALPHA_HW_FP_H
 #define ARCH_ALPHA_HW_FP_H
 
+#include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/thread_hw.h"
 
 /* Round to nearest, all traps disabled: what a Linux/Alpha program starts with. */
 #define FPCR_INITIAL (2UL << 58 | 7UL << 49 | 3UL << 61 | 1UL << 47)
 
+/* Does the thread use floating point? Then the unit is enabled, in kernel mode too. Any IPL. */
+static inline bool fp_used(void) { return current_hw->pcb.flags & HW_FP_USED; }
 /* For a FEN fault: give the thread the unit. */
 void fp_enable(void);
 /* Store the registers in hw.fp, where they stay until the thread returns to user mode. */

@@ -52,6 +52,25 @@ static inline void io_out8(uint16_t port, uint8_t v)
     io_barrier();
 }
 
+static inline uint16_t io_in16(uint16_t port)
+{
+    return *(volatile uint16_t *)io_address(IO_PCI_PORTS + port);
+}
+static inline void io_out16(uint16_t port, uint16_t v)
+{
+    *(volatile uint16_t *)io_address(IO_PCI_PORTS + port) = v;
+    io_barrier();
+}
+static inline uint32_t io_in32(uint16_t port)
+{
+    return *(volatile uint32_t *)io_address(IO_PCI_PORTS + port);
+}
+static inline void io_out32(uint16_t port, uint32_t v)
+{
+    *(volatile uint32_t *)io_address(IO_PCI_PORTS + port) = v;
+    io_barrier();
+}
+
 /* Chipset registers. */
 static inline uint64_t io_csr_read(uint64_t offset)
 {

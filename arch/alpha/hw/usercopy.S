@@ -40,17 +40,26 @@
         .end    \name
 .endm
 
+/* Store the quadword at \at($17), which is not aligned, to \at($16): \low is the aligned one that
+   contains its first byte, \high becomes the one that contains its last. Uses $3, $4. */
+.macro  MERGE   fl:req, fs:req, low:req, high:req, at:req
+        ACCESS  \fl, ldq_u \high, \at+7($17)
+        extql   \low, $17, $3
+        extqh   \high, $17, $4
+        bis     $3, $4, $3
+        ACCESS  \fs, stq $3, \at($16)
+.endm
+
 /*
- * long NAME(void *dst, const void *src, size_t nbytes)
+ * int NAME(void *dst, const void *src, size_t nbytes)
  *   In:   $16 dst, $17 src, $18 nbytes
  *   Out:  $0 is 0 or -EFAULT; the bytes before a fault have been copied
  *   Uses: $1-$7, $22-$25
  *   \fl: loads may fault; \fs: stores may fault
  *
- * Bytes are copied until dst is aligned to a quadword. Then quadwords are copied: 64 bytes in each
- * round if src is aligned too; otherwise each from the two source quadwords that contain it (ldq_u
- * never traps for alignment, and no quadword is read that contains no byte to copy). The rest is
- * copied by bytes.
+ * Bytes are copied until dst is aligned to a quadword. Then quadwords are copied, 64 bytes in each
+ * round; if src is not aligned, each is made of the two that contain it (ldq_u never traps for
+ * alignment, and no quadword is read that contains no byte to copy). The rest is copied by bytes.
  */
 .macro  COPY name:req, fl:req, fs:req
         FUNCTION \name
@@ -99,18 +108,28 @@
         bne     $22, 5b
         br      $31, 7f
 
-6:      srl     $18, 3, $22
-        beq     $22, 7f
-61:     ACCESS  \fl, ldq_u $1, 0($17)
-        ACCESS  \fl, ldq_u $2, 7($17)
-        extql   $1, $17, $1
-        extqh   $2, $17, $2
-        bis     $1, $2, $1
-        ACCESS  \fs, stq $1, 0($16)
+6:      beq     $22, 62f
+        ACCESS  \fl, ldq_u $1, 0($17)
+61:     MERGE   \fl, \fs, $1, $2, 0
+        MERGE   \fl, \fs, $2, $1, 8
+        MERGE   \fl, \fs, $1, $2, 16
+        MERGE   \fl, \fs, $2, $1, 24
+        MERGE   \fl, \fs, $1, $2, 32
+        MERGE   \fl, \fs, $2, $1, 40
+        MERGE   \fl, \fs, $1, $2, 48
+        MERGE   \fl, \fs, $2, $1, 56
         lda     $22, -1($22)
+        lda     $17, 64($17)
+        lda     $16, 64($16)
+        bne     $22, 61b
+62:     and     $18, 56, $22
+        beq     $22, 7f
+63:     ACCESS  \fl, ldq_u $1, 0($17)
+        MERGE   \fl, \fs, $1, $2, 0
+        lda     $22, -8($22)
         lda     $17, 8($17)
         lda     $16, 8($16)
-        bne     $22, 61b
+        bne     $22, 63b
 
 7:      and     $18, 7, $18
         beq     $18, 9f
@@ -129,7 +148,7 @@
         COPY    user_copy_to, 0, 1
 
 /*
- * long user_clear(void *dst, size_t nbytes)
+ * int user_clear(void *dst, size_t nbytes)
  *   In: $16 dst, $17 nbytes. Out: $0 is 0 or -EFAULT. Uses $1, $22.
  */
         FUNCTION user_clear
@@ -193,7 +212,7 @@
         END_FUNCTION user_find_nul
 
 /*
- * long user_touch_write(void *quadword)
+ * int user_touch_write(void *quadword)
  *   In: $16, aligned. Out: $0 is 0 or -EFAULT. Uses $1.
  *   Stores the loaded value with load-locked and store-conditional: this proves write access, and a
  *   write of another CPU in between is not lost.
@@ -208,7 +227,7 @@
         END_FUNCTION user_touch_write
 
 /*
- * long user_swap32(void *p, uint32_t old, uint32_t new, uint32_t *seen)
+ * int user_swap32(void *p, uint32_t old, uint32_t new, uint32_t *seen)
  *   In: $16 user address, aligned; $17 old; $18 new; $19 seen. Out: $0 is 0 or -EFAULT. Uses $1-$3.
  *   Stores `new` if the word is `old`, atomically; *seen is what it was. A barrier on both sides.
  */
@@ -229,7 +248,7 @@
         END_FUNCTION user_swap32
 
 /*
- * long user_load64(uint64_t *v, const void *p), long user_load32(uint32_t *v, const void *p)
+ * int user_load64(uint64_t *v, const void *p), int user_load32(uint32_t *v, const void *p)
  *   One aligned access; p may also be a kernel address (kernel_read_u64). $0 is 0 or -EFAULT.
  *   Uses $1.
  */
@@ -248,7 +267,7 @@
         END_FUNCTION user_load32
 
 /*
- * long user_store64(void *p, uint64_t v), long user_store32(void *p, uint32_t v)
+ * int user_store64(void *p, uint64_t v), int user_store32(void *p, uint32_t v)
  *   One aligned access. $0 is 0 or -EFAULT.
  */
         FUNCTION user_store64
@@ -262,6 +281,119 @@
         mov     $31, $0
         ret     $31, ($26), 1
         END_FUNCTION user_store32
+
+/* The two accesses of kernel and user memory that move one register of a trap frame. */
+.macro  PUT     frame:req, context:req
+        ldq     $1, \frame($17)
+        ACCESS  1, stq $1, \context($16)
+.endm
+
+.macro  GET     frame:req, context:req
+        ACCESS  1, ldq $1, \context($17)
+        stq     $1, \frame($16)
+.endm
+
+/* Every register that struct sigcontext has in one piece with its neighbours of the trap frame. */
+.macro  REGISTERS move:req
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        \move   TF_V0+8*\n, SC_REGS+8*\n
+        .endr
+        .irp    n, 0, 1, 2
+        \move   TF_A0+8*\n, SC_REGS+8*(16+\n)
+        .endr
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+        \move   TF_A3+8*\n, SC_REGS+8*(19+\n)
+        .endr
+        \move   TF_GP, SC_REGS+8*29
+        \move   TF_USP, SC_REGS+8*30
+.endm
+
+/*
+ * long user_put_context(struct sigcontext *to, const struct trapframe *f, uint64_t mask)
+ *   In: $16 user address, aligned; $17 f, complete; $18 mask. Out: $0 is 0 or -EFAULT. Uses $1.
+ *   Sets all fields but fpregs and fpcr.
+ */
+        FUNCTION user_put_context
+        ACCESS  1, stq $31, SC_ONSTACK($16)
+        ACCESS  1, stq $18, SC_MASK($16)
+        PUT     TF_PC, SC_PC
+        lda     $1, 8($31)              /* user mode */
+        ACCESS  1, stq $1, SC_PS($16)
+        REGISTERS PUT
+        ACCESS  1, stq $31, SC_REGS+8*31($16)
+        lda     $1, 1($31)
+        ACCESS  1, stq $1, SC_OWNEDFP($16)
+        .irp    n, 0, 1, 2, 3, 4
+        ACCESS  1, stq $31, SC_FPCR+8+8*\n($16)
+        .endr
+        PUT     TF_A0, SC_TRAPARG
+        PUT     TF_A1, SC_TRAPARG+8
+        PUT     TF_A2, SC_TRAPARG+16
+        .irp    n, 3, 4, 5
+        ACCESS  1, stq $31, SC_TRAPARG+8*\n($16)
+        .endr
+        mov     $31, $0
+        ret     $31, ($26), 1
+        END_FUNCTION user_put_context
+
+/*
+ * long user_get_context(struct trapframe *f, const struct sigcontext *from)
+ *   In: $16 f; $17 user address, aligned. Out: $0 is 0 or -EFAULT. Uses $1, $2.
+ *   Sets PC and the integer registers. The words at both ends of what is read from the context are
+ *   loaded first. It lies in two pages at most, so f is changed in part only if another thread
+ *   takes a page away at this moment.
+ */
+        FUNCTION user_get_context
+        ACCESS  1, ldq $1, SC_FPCR($17)
+        ACCESS  1, ldq $2, SC_PC($17)
+        bic     $2, 3, $2
+        stq     $2, TF_PC($16)
+        REGISTERS GET
+        mov     $31, $0
+        ret     $31, ($26), 1
+        END_FUNCTION user_get_context
+
+/*
+ * long user_put_fp(struct sigcontext *to)
+ *   In: $16 user address, aligned. Out: $0 is 0 or -EFAULT. Uses $1, $2.
+ *   Stores $f0-$f30 and FPCR. The unit is enabled: if the thread is switched away meanwhile, its
+ *   registers are saved and loaded. FPCR is read through $f0, which has its own value again before
+ *   anything can fault.
+ */
+        FUNCTION user_put_fp
+        ftoit   $f0, $1
+        mf_fpcr $f0
+        ftoit   $f0, $2
+        itoft   $1, $f0
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        ACCESS  1, stt $f\n, SC_FPREGS+8*\n($16)
+        .endr
+        .irp    n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30
+        ACCESS  1, stt $f\n, SC_FPREGS+8*\n($16)
+        .endr
+        ACCESS  1, stq $31, SC_FPREGS+8*31($16)
+        ACCESS  1, stq $2, SC_FPCR($16)
+        mov     $31, $0
+        ret     $31, ($26), 1
+        END_FUNCTION user_put_fp
+
+/*
+ * long user_get_fp(const struct sigcontext *from)
+ *   In: $16 user address, aligned. Out: $0 is 0 or -EFAULT. Loads $f0-$f30 and FPCR. The unit is
+ *   enabled, as for user_put_fp.
+ */
+        FUNCTION user_get_fp
+        ACCESS  1, ldt $f0, SC_FPCR($16)
+        mt_fpcr $f0
+        .irp    n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        ACCESS  1, ldt $f\n, SC_FPREGS+8*\n($16)
+        .endr
+        .irp    n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30
+        ACCESS  1, ldt $f\n, SC_FPREGS+8*\n($16)
+        .endr
+        mov     $31, $0
+        ret     $31, ($26), 1
+        END_FUNCTION user_get_fp
 
 /* The fix-up of every access: in a leaf function $26 is still the return address. */
         FUNCTION user_access_failed

@@ -9,17 +9,18 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 
-/* usercopy.S */
-long user_copy_from(void *dst, const void *src, size_t nbytes);
-long user_copy_to(void *dst, const void *src, size_t nbytes);
-long user_clear(void *dst, size_t nbytes);
+/* usercopy.S. Those that return 0 or -EFAULT return an int, so that the functions below end in a
+   jump to them. */
+int user_copy_from(void *dst, const void *src, size_t nbytes);
+int user_copy_to(void *dst, const void *src, size_t nbytes);
+int user_clear(void *dst, size_t nbytes);
 long user_find_nul(const void *src, const void *limit);
-long user_touch_write(void *quadword);
-long user_load64(uint64_t *v, const void *p);
-long user_load32(uint32_t *v, const void *p);
-long user_swap32(void *p, uint32_t old, uint32_t new, uint32_t *seen);
-long user_store64(void *p, uint64_t v);
-long user_store32(void *p, uint32_t v);
+int user_touch_write(void *quadword);
+int user_load64(uint64_t *v, const void *p);
+int user_load32(uint32_t *v, const void *p);
+int user_swap32(void *p, uint32_t old, uint32_t new, uint32_t *seen);
+int user_store64(void *p, uint64_t v);
+int user_store32(void *p, uint32_t v);
 
 struct fixup {
     uint64_t fault_pc, go_on_pc;
@@ -68,21 +69,21 @@ int copyin(void *dst, vaddr_t usrc, size_t nbytes)
 {
     if (!user_range_ok(usrc, nbytes))
         return -EFAULT;
-    return (int)user_copy_from(dst, (const void *)usrc, nbytes);
+    return user_copy_from(dst, (const void *)usrc, nbytes);
 }
 
 int copyout(vaddr_t udst, const void *src, size_t nbytes)
 {
     if (!user_range_ok(udst, nbytes))
         return -EFAULT;
-    return (int)user_copy_to((void *)udst, src, nbytes);
+    return user_copy_to((void *)udst, src, nbytes);
 }
 
 int clear_user(vaddr_t udst, size_t nbytes)
 {
     if (!user_range_ok(udst, nbytes))
         return -EFAULT;
-    return (int)user_clear((void *)udst, nbytes);
+    return user_clear((void *)udst, nbytes);
 }
 
 long copyin_str(char *dst, vaddr_t usrc, size_t max)
@@ -110,35 +111,35 @@ int copyin_u64(uint64_t *v, vaddr_t ua)
 {
     if (ua & 7)
         return copyin(v, ua, sizeof *v);
-    return ua < LAYOUT_USER_TOP ? (int)user_load64(v, (const void *)ua) : -EFAULT;
+    return ua < LAYOUT_USER_TOP ? user_load64(v, (const void *)ua) : -EFAULT;
 }
 
 int copyin_u32(uint32_t *v, vaddr_t ua)
 {
     if (ua & 3)
         return copyin(v, ua, sizeof *v);
-    return ua < LAYOUT_USER_TOP ? (int)user_load32(v, (const void *)ua) : -EFAULT;
+    return ua < LAYOUT_USER_TOP ? user_load32(v, (const void *)ua) : -EFAULT;
 }
 
 int copyout_u64(vaddr_t ua, uint64_t v)
 {
     if (ua & 7)
         return copyout(ua, &v, sizeof v);
-    return ua < LAYOUT_USER_TOP ? (int)user_store64((void *)ua, v) : -EFAULT;
+    return ua < LAYOUT_USER_TOP ? user_store64((void *)ua, v) : -EFAULT;
 }
 
 int copyout_u32(vaddr_t ua, uint32_t v)
 {
     if (ua & 3)
         return copyout(ua, &v, sizeof v);
-    return ua < LAYOUT_USER_TOP ? (int)user_store32((void *)ua, v) : -EFAULT;
+    return ua < LAYOUT_USER_TOP ? user_store32((void *)ua, v) : -EFAULT;
 }
 
 int user_compare_swap(vaddr_t ua, uint32_t old, uint32_t new, uint32_t *seen)
 {
     if ((ua & 3) || ua >= LAYOUT_USER_TOP)
         return -EFAULT;
-    return (int)user_swap32((void *)ua, old, new, seen);
+    return user_swap32((void *)ua, old, new, seen);
 }
 
 int probe_write(vaddr_t ua, size_t nbytes)
@@ -149,11 +150,11 @@ int probe_write(vaddr_t ua, size_t nbytes)
         return 0;
     vaddr_t last = ua + nbytes - 1;
     for (vaddr_t at = ua & ~7UL; at <= last; at = (at | PAGE_MASK) + 1) {
-        long err = user_touch_write((void *)at);
+        int err = user_touch_write((void *)at);
         if (err)
-            return (int)err;
+            return err;
     }
     return 0;
 }
 
-int kernel_read_u64(uint64_t *v, const void *p) { return (int)user_load64(v, p); }
+int kernel_read_u64(uint64_t *v, const void *p) { return user_load64(v, p); }

@@ -81,8 +81,9 @@ static cond_t set_home_rad(const uint64_t a[CONTROL_ARGS])
 
     if (a[0] >= rad_count)
         return SS$_BADRAD;
+    if (mutex_lock_killable(&as->lock) != 0)
+        return SS$_ABORT;
     __atomic_store_n(&thread_self()->home_rad, (uint8_t)a[0], __ATOMIC_RELAXED);
-    mutex_lock(&as->lock);
     as->pt.home_rad = (uint8_t)a[0];
     mutex_unlock(&as->lock);
     return SS$_NORMAL;

@@ -89,7 +89,8 @@ cond_t info_region(int64_t index, void *out)
 
     /* Find the id of the next region, then query that. Between the two only another thread of the
        same process could delete the region, and the query then fails. */
-    mutex_lock_shared(&as->lock);
+    if (mutex_lock_shared_killable(&as->lock) != 0)
+        return SS$_ABORT;
     r = index ? region_find_locked(as, (uint64_t)index) : NULL;
     l = index && !r ? NULL : list_next(&as->regions, r ? &r->link : &as->regions);
     if (l)

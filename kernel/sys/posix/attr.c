@@ -32,8 +32,7 @@ static long change_mode(struct inode *i, uint64_t mode)
         return -EPERM;
     if (cred.uid && !io_in_group(&cred, __atomic_load_n(&i->gid, __ATOMIC_RELAXED)))
         mode &= ~(uint64_t)S_ISGID; /* a group to which the caller does not belong */
-    inode_set_mode(i, (uint32_t)mode);
-    return 0;
+    return inode_set_mode(i, (uint32_t)mode);
 }
 
 long sys_fchmodat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags)
@@ -89,8 +88,7 @@ static long change_owner(struct inode *i, uint32_t uid, uint32_t gid)
         if (gid != UINT32_MAX && (owner != cred.uid || (!io_in_group(&cred, gid) && gid != group)))
             return -EPERM;
     }
-    inode_set_owner(i, uid, gid);
-    return 0;
+    return inode_set_owner(i, uid, gid);
 }
 
 static long owner_at(uint64_t dirfd, vaddr_t path, uint64_t flags, uint64_t uid, uint64_t gid)

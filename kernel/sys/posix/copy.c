@@ -6,6 +6,8 @@
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/fs/notify.h"
+#include "kernel/io/memfd.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
@@ -194,6 +196,7 @@ static long allocate(struct file *f, uint64_t mode, uint64_t offset, uint64_t n)
 {
     bool keep = (mode & FALLOC_FL_KEEP_SIZE) != 0;
     struct file_stat st = {0};
+    int err;
 
     if (f->flags & O_PATH)
         return -EBADF;
@@ -206,17 +209,23 @@ static long allocate(struct file *f, uint64_t mode, uint64_t offset, uint64_t n)
         return -EOPNOTSUPP;
     if (!can_write(f))
         return -EBADF;
-    if (f->ops != &regular_ops) {
+    if (f->ops != &regular_ops && !memfd_is_huge(f)) {
         f->ops->stat(f, &st);
         return (st.mode & S_IFMT) == S_IFIFO ? -ESPIPE : -ENODEV;
     }
     if (n > INODE_MAX_BYTES || offset > INODE_MAX_BYTES - n)
         return -EFBIG;
-    if (mode & FALLOC_FL_PUNCH_HOLE)
-        return inode_clear(f->inode, offset, n, false);
-    if (mode & FALLOC_FL_ZERO_RANGE)
-        return inode_clear(f->inode, offset, n, !keep);
-    return inode_allocate(f->inode, offset, n, !keep);
+    if (memfd_is_huge(f))
+        return mode & FALLOC_FL_ZERO_RANGE
+                   ? -EOPNOTSUPP
+                   : memfd_huge_allocate(f, offset, n, keep, (mode & FALLOC_FL_PUNCH_HOLE) != 0);
+    if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+        err = inode_clear(f->inode, offset, n, !keep); /* a hole keeps the length */
+    else
+        err = inode_allocate(f->inode, offset, n, !keep);
+    if (!err)
+        notify(f->inode, IN_MODIFY);
+    return err;
 }
 
 long sys_fallocate(uint64_t fd, uint64_t mode, uint64_t offset, uint64_t n)

@@ -1,5 +1,5 @@
-/* System calls of epoll, eventfd, timerfd; the comments give the Linux/Alpha numbers. All return a
-   result or a negative errno. IPL 0, no locks held; most may wait. */
+/* System calls of epoll, eventfd, timerfd, signalfd, inotify; the comments give the Linux/Alpha
+   numbers. All return a result or a negative errno. IPL 0, no locks held; most may wait. */
 #ifndef KERNEL_SYS_POSIX_EVENT_H
 #define KERNEL_SYS_POSIX_EVENT_H
 
@@ -21,5 +21,10 @@ long sys_epoll_pwait2(uint64_t epfd, uint64_t events, uint64_t most, uint64_t ti
 
 long sys_signalfd(uint64_t fd, uint64_t mask, uint64_t size);                  /* 476 */
 long sys_signalfd4(uint64_t fd, uint64_t mask, uint64_t size, uint64_t flags); /* 484 */
+
+long sys_inotify_init(void);                                             /* 444 */
+long sys_inotify_add_watch(uint64_t fd, uint64_t path, uint64_t events); /* 445 */
+long sys_inotify_rm_watch(uint64_t fd, uint64_t number);                 /* 446 */
+long sys_inotify_init1(uint64_t flags);                                  /* 489 */
 
 #endif

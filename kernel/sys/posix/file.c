@@ -6,6 +6,7 @@
  * here: the descriptor table and the files have their own.
  */
 #include "kernel/sys/posix/file.h"
+#include "mm/section/huge_pool.h"
 
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/trapframe.h"
@@ -13,6 +14,8 @@
 #include "kernel/base/errno.h"
 #include "kernel/io/memfd.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/pty.h"
+#include "kernel/io/termios.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
@@ -153,10 +156,12 @@ static long file_pwrite(struct file *f, uint64_t buf, uint64_t n, uint64_t offse
         return -EBADF;
     if ((int64_t)offset < 0)
         return -EINVAL;
-    if (f->ops != &regular_ops)
-        return -ESPIPE;
+    if (f->ops != &regular_ops && !f->ops->write_at)
+        return memfd_is_huge(f) ? -EINVAL : -ESPIPE;
     if (!user_range_ok(buf, n))
         return -EFAULT;
+    if (f->ops->write_at)
+        return f->ops->write_at(f, buf, MIN(n, IO_MAX), offset);
     if (f->flags & O_APPEND)
         offset = INODE_APPEND; /* as Linux, against POSIX */
     return inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX));
@@ -211,15 +216,54 @@ static long file_truncate(struct file *f, uint64_t size, uint64_t b, uint64_t c)
 
 long sys_ftruncate(uint64_t fd, uint64_t size) { return file_call(fd, file_truncate, size, 0, 0); }
 
-static long file_ioctl(struct file *f, uint64_t req, uint64_t arg, uint64_t c)
+/* TIOCGPTPEER, the only request that makes a descriptor. */
+static long file_open_peer(const struct file *f, uint64_t flags)
 {
-    (void)c;
-    return f->ops->ioctl ? f->ops->ioctl(f, req, arg) : -ENOTTY;
+    struct file *peer;
+    int err = pty_open_peer(f, (uint32_t)flags, &peer), fd;
+
+    if (err)
+        return err;
+    fd = fd_add(process_self()->files, peer, 0, flags & O_CLOEXEC);
+    if (fd < 0)
+        file_unref(peer);
+    return fd;
+}
+
+/* FIONBIO: O_NONBLOCK, as the word at arg says. */
+static long set_nonblock(struct file *f, vaddr_t arg)
+{
+    uint32_t on;
+
+    if (copyin_u32(&on, arg))
+        return -EFAULT;
+    if (on)
+        __atomic_fetch_or(&f->flags, O_NONBLOCK, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&f->flags, ~O_NONBLOCK, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static long file_ioctl(struct file *f, uint64_t req, uint64_t arg, uint64_t fd)
+{
+    if (unlikely(f->flags & O_PATH))
+        return -EBADF;
+    switch (req) {
+    case TIOCGPTPEER:
+        return file_open_peer(f, arg);
+    case FIONBIO:
+        return set_nonblock(f, arg);
+    case FIOCLEX:
+    case FIONCLEX:
+        return fd_set_cloexec(process_self()->files, (unsigned)fd, req == FIOCLEX);
+    default:
+        return f->ops->ioctl ? f->ops->ioctl(f, req, arg) : -ENOTTY;
+    }
 }
 
 long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg)
 {
-    return file_call(fd, file_ioctl, req, arg, 0);
+    return file_call(fd, file_ioctl, (uint32_t)req, arg, fd);
 }
 
 /* ---- descriptors ---- */
@@ -342,14 +386,42 @@ long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg)
 
 long sys_getdtablesize(void) { return (long)rlimit_files(process_self()); }
 
+#define CLOSE_RANGE_UNSHARE 2u
+#define CLOSE_RANGE_CLOEXEC 4u
+
+/* Give the process a table of its own, if it shares one with other processes. One of several
+ * threads cannot have its own: -EINVAL. */
+static int unshare_files(void)
+{
+    struct process *p = process_self();
+    struct file_table *old = p->files, *new;
+
+    if (!fdtable_shared(old))
+        return 0;
+    if (!process_alone(p))
+        return -EINVAL;
+    new = fdtable_fork(old);
+    if (!new)
+        return -ENOMEM;
+    p->files = new;
+    fdtable_release(old);
+    return 0;
+}
+
 long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 {
-    struct file_table *t = process_self()->files;
+    uint32_t how = (uint32_t)flags;
+    struct file_table *t;
+    int err;
 
-    if (first > last || flags & ~4ul)
+    if (first > last || (how & ~(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)))
         return -EINVAL;
+    err = how & CLOSE_RANGE_UNSHARE ? unshare_files() : 0;
+    if (err)
+        return err;
+    t = process_self()->files;
     for (uint64_t fd = first; (fd = fd_next(t, fd)) <= last && fd < FD_MAX; fd++) {
-        if (flags & 4) /* CLOSE_RANGE_CLOEXEC */
+        if (how & CLOSE_RANGE_CLOEXEC)
             fd_set_cloexec(t, (unsigned)fd, true);
         else
             fd_close(t, fd);
@@ -359,6 +431,9 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 
 #define MFD_CLOEXEC       1u
 #define MFD_ALLOW_SEALING 2u
+#define MFD_HUGETLB       4u
+#define MFD_HUGE_SHIFT    26u /* above: the logarithm of the size of huge pages, 0: the default */
+#define MFD_HUGE_MASK     63u
 #define MEMFD_NAME_MAX    249u /* bytes: with a prefix it is a name */
 
 /* The name is nowhere shown. */
@@ -367,15 +442,23 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
     struct process *p = process_self();
     struct io_cred cred = process_cred(p);
     char text[MEMFD_NAME_MAX + 1];
+    uint64_t huge_shift = 0;
     struct file *f;
     long err;
 
-    if (flags & ~(uint64_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING))
+    if (flags & MFD_HUGETLB) {
+        huge_shift = flags >> MFD_HUGE_SHIFT & MFD_HUGE_MASK;
+        flags &= ~((uint64_t)MFD_HUGE_MASK << MFD_HUGE_SHIFT);
+    }
+    if (flags & ~(uint64_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB))
         return -EINVAL;
     err = copyin_str(text, name, sizeof(text));
     if (err < 0)
         return err == -ENAMETOOLONG ? -EINVAL : err;
-    err = memfd_create(&cred, (flags & MFD_ALLOW_SEALING) != 0, &f);
+    if (huge_shift && huge_shift != HUGE_SHIFT)
+        return -ENODEV;
+    err = (flags & MFD_HUGETLB ? memfd_huge_create
+                               : memfd_create)(&cred, (flags & MFD_ALLOW_SEALING) != 0, &f);
     if (err)
         return err;
     err = fd_add(p->files, f, 0, (flags & MFD_CLOEXEC) != 0);
@@ -388,13 +471,14 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
 static long make_pipe(uint64_t flags, uint32_t fd[2])
 {
     struct file_table *t = process_self()->files;
+    struct io_cred cred = process_cred(process_self());
     bool cloexec = (flags & O_CLOEXEC) != 0;
     struct file *rd, *wr;
     int err, a, b;
 
     if (flags & ~(uint64_t)(O_CLOEXEC | O_NONBLOCK))
         return -EINVAL;
-    err = pipe_create(&rd, &wr, (uint32_t)flags);
+    err = pipe_create(&cred, &rd, &wr, (uint32_t)flags);
     if (err)
         return err;
     a = fd_add(t, rd, 0, cloexec);

@@ -14,7 +14,8 @@ long sys_ioctl(uint64_t fd, uint64_t req, uint64_t arg);    /* 54 */
 long sys_getdtablesize(void);                               /* 89 */
 long sys_dup2(uint64_t fd, uint64_t to);                    /* 90 */
 long sys_fcntl(uint64_t fd, uint64_t cmd, uint64_t arg);    /* 92 */
-long sys_fsync(uint64_t fd);                                /* 95, 447 */
+long sys_fdatasync(uint64_t fd);                            /* 447 */
+long sys_fsync(uint64_t fd);                                /* 95 */
 struct file;
 
 #define IO_MAX 0x7FFFE000ul /* most bytes of one call, as on Linux: fits into an int */

@@ -1,9 +1,10 @@
 /*
- * What a file system tells of itself (statfs and its relatives), and calls that have nothing to
- * write back, because every file is in memory: they check their arguments as on Linux.
+ * What a file system tells of itself (statfs and its relatives), and calls that write
+ * back: they check their arguments as on Linux, and have something to do for a shared folder only.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/process.h"
@@ -158,19 +159,19 @@ long sys_ustat(uint64_t dev, uint64_t to)
     return copyout(to, &out, sizeof(out));
 }
 
-/* ---- nothing to write back ---- */
+/* ---- writing back ---- */
 
 static bool has_storage(const struct file *f)
 {
     return f->ops == &regular_ops || f->ops == &directory_ops;
 }
 
-static long file_sync(struct file *f, uint64_t a, uint64_t b, uint64_t c)
+static long file_sync(struct file *f, uint64_t only_data, uint64_t b, uint64_t c)
 {
-    (void)a, (void)b, (void)c;
+    (void)b, (void)c;
     if (f->flags & O_PATH)
         return -EBADF;
-    return has_storage(f) ? 0 : -EINVAL;
+    return has_storage(f) ? inode_sync(f->inode, only_data != 0) : -EINVAL;
 }
 
 static long use_file(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
@@ -180,15 +181,25 @@ static long use_file(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
 
 long sys_fsync(uint64_t fd) { return use_file(fd, file_sync, 0, 0, 0); }
 
-long sys_sync(void) { return 0; }
+long sys_fdatasync(uint64_t fd) { return use_file(fd, file_sync, 1, 0, 0); }
 
-static long file_any(struct file *f, uint64_t a, uint64_t b, uint64_t c)
+long sys_sync(void)
 {
-    (void)a, (void)b, (void)c;
-    return f->flags & O_PATH ? -EBADF : 0;
+    tree_sync();
+    return 0;
 }
 
-long sys_syncfs(uint64_t fd) { return use_file(fd, file_any, 0, 0, 0); }
+static long file_sync_fs(struct file *f, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)a, (void)b, (void)c;
+    if (f->flags & O_PATH)
+        return -EBADF;
+    if (f->inode && f->inode->fs->sync)
+        f->inode->fs->sync(f->inode->fs);
+    return 0;
+}
+
+long sys_syncfs(uint64_t fd) { return use_file(fd, file_sync_fs, 0, 0, 0); }
 
 static long file_sync_range(struct file *f, uint64_t offset, uint64_t n, uint64_t flags)
 {
@@ -199,7 +210,7 @@ static long file_sync_range(struct file *f, uint64_t offset, uint64_t n, uint64_
     if ((flags & ~7ul) || (int64_t)offset < 0 || (int64_t)n < 0 ||
         __builtin_add_overflow((int64_t)offset, (int64_t)n, &end))
         return -EINVAL;
-    return has_storage(f) ? 0 : -ESPIPE;
+    return has_storage(f) ? inode_sync(f->inode, true) : -ESPIPE;
 }
 
 long sys_sync_file_range(uint64_t fd, uint64_t offset, uint64_t n, uint64_t flags)
@@ -237,3 +248,61 @@ static long file_readahead(struct file *f, uint64_t a, uint64_t b, uint64_t c)
 }
 
 long sys_readahead(uint64_t fd) { return use_file(fd, file_readahead, 0, 0, 0); }
+
+/* ---- mounts: those of the boot, and no others ---- */
+
+#define MNT_FLAGS 0xFu /* MNT_FORCE, MNT_DETACH, MNT_EXPIRE, UMOUNT_NOFOLLOW */
+#define NOFOLLOW  0x8u
+
+/* 1: a file system is mounted at the path; 0; or a negative errno. Its name goes to *name. */
+static int mounted_at(vaddr_t path, bool follow, const char **name)
+{
+    struct inode *i;
+    int err = path_lookup((uint64_t)AT_FDCWD, path, follow, &i), there;
+
+    if (err)
+        return err;
+    there = i->fs->root == i;
+    *name = i->fs->name; /* file systems stay */
+    inode_unref(i);
+    return there;
+}
+
+/* Nothing can be mounted: users are told that they may not, and root that there is no such file
+ * system, or that it is there already. */
+long sys_mount(uint64_t device, uint64_t path, uint64_t type, uint64_t flags, uint64_t data)
+{
+    const char *name;
+    char text[32];
+    int there;
+    long n = 0;
+
+    (void)device, (void)flags, (void)data;
+    if (type)
+        n = copyin_str(text, type, sizeof(text));
+    if (n < 0 && n != -ENAMETOOLONG)
+        return n;
+    there = mounted_at(path, true, &name);
+    if (there < 0)
+        return there;
+    if (process_euid(process_self()) != 0)
+        return -EPERM;
+    if (!type)
+        return -EINVAL;
+    return n > 0 && there && strcmp(name, text) == 0 ? -EBUSY : -ENODEV;
+}
+
+long sys_umount2(uint64_t path, uint64_t flags)
+{
+    const char *name;
+    int there;
+
+    if ((uint32_t)flags & ~MNT_FLAGS)
+        return -EINVAL;
+    if (process_euid(process_self()) != 0)
+        return -EPERM;
+    there = mounted_at(path, !(flags & NOFOLLOW), &name);
+    return there < 0 ? there : there ? -EBUSY : -EINVAL;
+}
+
+long sys_oldumount(uint64_t path) { return sys_umount2(path, 0); }

@@ -35,6 +35,7 @@
 #include "kernel/sched/ipl.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
+#include "kernel/sys/posix/futex_pi.h"
 #include "kernel/sys/posix/futexq.h"
 #include "kernel/sys/posix/process.h"
 #include "mm/space/word.h"
@@ -44,8 +45,12 @@
 #define FUTEX_REQUEUE        3
 #define FUTEX_CMP_REQUEUE    4
 #define FUTEX_WAKE_OP        5
+#define FUTEX_LOCK_PI        6
+#define FUTEX_UNLOCK_PI      7
+#define FUTEX_TRYLOCK_PI     8
 #define FUTEX_WAIT_BITSET    9
 #define FUTEX_WAKE_BITSET    10
+#define FUTEX_LOCK_PI2       13
 #define FUTEX_COMMAND        0x7Fu
 #define FUTEX_PRIVATE_FLAG   0x80u
 #define FUTEX_CLOCK_REALTIME 0x100u
@@ -89,8 +94,7 @@ static struct futex_key key_of(const struct word_name *name)
     return (struct futex_key){(uint64_t)name->base, name->offset};
 }
 
-/* The name of the word at va, held. 0, -EINVAL, -EFAULT, -ENOMEM. */
-static long name_get(vaddr_t va, bool shared, struct word_name *name)
+long futex_name_get(vaddr_t va, bool shared, struct word_name *name)
 {
     struct aspace *as = process_self()->aspace;
 
@@ -190,7 +194,7 @@ static uint32_t wake_named(const struct word_name *name, int32_t most, uint32_t 
 static long futex_wake(vaddr_t word, bool shared, int32_t most, uint32_t bits)
 {
     struct word_name name;
-    long n = name_get(word, shared, &name);
+    long n = futex_name_get(word, shared, &name);
 
     if (n)
         return n;
@@ -293,7 +297,7 @@ static long futex_wait(vaddr_t word, bool shared, uint32_t expected, uint32_t bi
 
     if (!bits)
         return -EINVAL;
-    err = name_get(word, shared, &w.name);
+    err = futex_name_get(word, shared, &w.name);
     if (err)
         return err;
     err = wait_named(&w, word, expected, bits, deadline);
@@ -370,11 +374,11 @@ static long requeue_named(const struct word_name *from, const struct word_name *
 static long names_get(vaddr_t a, vaddr_t b, bool shared, struct word_name *name_a,
                       struct word_name *name_b)
 {
-    long err = name_get(a, shared, name_a);
+    long err = futex_name_get(a, shared, name_a);
 
     if (err)
         return err;
-    err = name_get(b, shared, name_b);
+    err = futex_name_get(b, shared, name_b);
     if (err)
         word_name_drop(name_a);
     return err;
@@ -497,9 +501,6 @@ static long futex_wake_op(vaddr_t a, vaddr_t b, bool shared, int32_t wake_a, int
 /* ---- the end of a thread ---- */
 
 #define ROBUST_MOST   2048u /* entries of a list that are looked at, as on Linux */
-#define WAITERS       0x80000000u
-#define OWNER_DIED    0x40000000u
-#define OWNER         0x3FFFFFFFu
 #define ROBUST_PI     1ul
 #define ROBUST_LENGTH 24u
 
@@ -517,14 +518,14 @@ static bool release_robust(vaddr_t word, bool pi, bool begun)
             (void)futex_wake(word, true, 1, ANY_BIT);
             return true;
         }
-        if ((v & OWNER) != tid)
+        if ((v & FUTEX_OWNER) != tid)
             return true;
-        if (user_compare_swap(word, v, (v & WAITERS) | OWNER_DIED, &seen) != 0)
+        if (user_compare_swap(word, v, (v & FUTEX_WAITERS) | FUTEX_OWNER_DIED, &seen) != 0)
             return false;
         if (seen == v)
             break;
     }
-    if (!pi && (v & WAITERS))
+    if (!pi && (v & FUTEX_WAITERS))
         (void)futex_wake(word, true, 1, ANY_BIT);
     return true;
 }
@@ -554,25 +555,30 @@ static void release_list(vaddr_t head)
         (void)release_robust(begun + h[1], h[2] & ROBUST_PI, true);
 }
 
-static void thread_ends(struct process *p)
+/* A killed thread does this, too, and waits for its address space if need be: otherwise whoever
+ * waits for the lock, perhaps in another process, would do so for ever. */
+static void thread_ends(struct process *p, struct uthread *u)
 {
-    struct uthread *u = uthread_self();
     vaddr_t list = u->robust_list, word = u->clear_tid;
 
+    thread_self()->settling = 1;
     if (list) {
         __atomic_store_n(&u->robust_list, 0, __ATOMIC_RELAXED);
         release_list(list);
     }
+    futex_pi_thread_ends(u);
     /* Needed only if others share the address space. As on Linux, a bad address is ignored. */
     if (word && !(process_alone(p) && __atomic_load_n(&p->aspace->refs, __ATOMIC_RELAXED) == 1) &&
         copyout_u32(word, 0) == 0)
         (void)futex_wake(word, true, 1, ANY_BIT);
+    thread_self()->settling = 0;
 }
 
 void futex_boot(void)
 {
     for (unsigned k = 0; k < BUCKETS; k++)
         spin_init(&buckets[k].lock, "futexes", RANK_FUTEX, IPL_ASTDEL);
+    futex_pi_boot();
     futex_end_hook = thread_ends;
 }
 
@@ -625,6 +631,14 @@ static long wait_call(vaddr_t word, uint64_t op, bool shared, uint32_t v, vaddr_
     return deadline == WAIT_FOREVER ? -ERESTARTSYS : absolute ? -ERESTARTNOHAND : -EINTR;
 }
 
+static long lock_call(vaddr_t word, bool shared, bool wall, vaddr_t timeout)
+{
+    uint64_t deadline;
+    long err = deadline_of(timeout, true, wall, &deadline);
+
+    return err ? err : futex_pi_lock(word, shared, false, deadline);
+}
+
 long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_t word2,
                uint64_t v3)
 {
@@ -632,7 +646,7 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
     bool shared = !(op & FUTEX_PRIVATE_FLAG);
     uint32_t expected = (uint32_t)v3;
 
-    if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET)
+    if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI2)
         return -ENOSYS;
     switch (command) {
     case FUTEX_WAIT:
@@ -649,6 +663,14 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
         return futex_requeue(word, word2, shared, (int32_t)v, (int32_t)timeout, &expected);
     case FUTEX_WAKE_OP:
         return futex_wake_op(word, word2, shared, (int32_t)v, (int32_t)timeout, (uint32_t)v3);
+    case FUTEX_LOCK_PI:
+        return lock_call(word, shared, true, timeout);
+    case FUTEX_LOCK_PI2:
+        return lock_call(word, shared, (op & FUTEX_CLOCK_REALTIME) != 0, timeout);
+    case FUTEX_TRYLOCK_PI:
+        return futex_pi_lock(word, shared, true, WAIT_FOREVER);
+    case FUTEX_UNLOCK_PI:
+        return futex_pi_unlock(word, shared);
     default:
         return -ENOSYS;
     }

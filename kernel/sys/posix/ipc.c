@@ -453,10 +453,11 @@ long sys_msgrcv(uint64_t id, uint64_t to, uint64_t max, uint64_t type, uint64_t 
 
     if ((int)id < 0 || (int64_t)max < 0)
         return -EINVAL;
-    if (flags & MSG_COPY)
-        return (flags & MSG_EXCEPT) || !(flags & IPC_NOWAIT) ? -EINVAL : -ENOSYS;
+    if ((flags & MSG_COPY) && ((flags & MSG_EXCEPT) || !(flags & IPC_NOWAIT)))
+        return -EINVAL;
     who(&c);
-    err = msg_receive(&c, (int)id, max, (int64_t)type, (uint32_t)flags, &m);
+    err = (flags & MSG_COPY ? msg_copy : msg_receive)(&c, (int)id, max, (int64_t)type,
+                                                      (uint32_t)flags, &m);
     if (err)
         return err;
     n = MIN(msg_bytes(m), max);

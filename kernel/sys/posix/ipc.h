@@ -22,4 +22,15 @@ long sys_semtimedop(uint64_t id, uint64_t ops, uint64_t n, uint64_t timeout); /*
 /* Boot: tell kernel/ipc who the caller is. */
 void posix_ipc_boot(void);
 
+/* mqueue.c: message queues of POSIX. */
+long sys_mq_open(uint64_t name, uint64_t flags, uint64_t mode, uint64_t attr); /* 432 */
+long sys_mq_unlink(uint64_t name);                                             /* 433 */
+long sys_mq_timedsend(uint64_t fd, uint64_t text, uint64_t nbytes, uint64_t priority,
+                      uint64_t timeout); /* 434 */
+long sys_mq_timedreceive(uint64_t fd, uint64_t text, uint64_t nbytes, uint64_t priority,
+                         uint64_t timeout);                      /* 435 */
+long sys_mq_notify(uint64_t fd, uint64_t event);                 /* 436 */
+long sys_mq_getsetattr(uint64_t fd, uint64_t new, uint64_t old); /* 437 */
+void posix_mqueue_boot(void);
+
 #endif

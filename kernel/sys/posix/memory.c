@@ -8,13 +8,14 @@
 #include "kernel/base/errno.h"
 #include "kernel/fs/inode.h"
 #include "kernel/io/file.h"
+#include "kernel/io/memfd.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/sched/freeze.h"
 #include "kernel/sys/posix/process.h"
-#include "mm/section/section_huge.h"
+#include "mm/section/huge_cow.h"
 #include "mm/space/aspace.h"
 
 #define PROT_READ  1u
@@ -175,21 +176,26 @@ static long map_memfd(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n
     return err;
 }
 
-static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n, uint64_t prot,
+static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t *n, uint64_t prot,
                      uint64_t flags, uint64_t offset)
 {
     unsigned mode = f->flags & O_ACCMODE, mapf;
     struct mm_object *o;
+    long err;
 
     if (mode == O_WRONLY ||
         ((flags & MAP_TYPE) != MAP_PRIVATE && (prot & PROT_WRITE) && mode != O_RDWR))
         return -EACCES;
     if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & ~(uint64_t)MAP_VALIDATED))
         return -EOPNOTSUPP;
-    if (offset > INT64_MAX - n)
+    if (offset > INT64_MAX - *n)
         return -EOVERFLOW;
+    if (unlikely(memfd_is_huge(f)))
+        return memfd_huge_map(f, as, va, n, offset, prot_of(prot), mapf_of(flags));
+    if (flags & MAP_HUGETLB)
+        return -EINVAL;
     if (f->ops->anonymous)
-        return aspace_map_anon(as, va, n, prot_of(prot), mapf_of(flags));
+        return aspace_map_anon(as, va, *n, prot_of(prot), mapf_of(flags));
     o = f->ops->object ? f->ops->object(f) : NULL;
     if (!o)
         return -ENODEV;
@@ -197,8 +203,11 @@ static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t n,
     if ((mapf & MAPF_SHARED) && mode != O_RDWR)
         mapf |= MAPF_READONLY; /* also refuses later mprotect and $SETPRT_64 for writing */
     if (unlikely(f->inode->memfd))
-        return map_memfd(f, as, va, n, prot, mapf, offset);
-    return aspace_map_object(as, va, n, prot_of(prot), mapf, o, offset);
+        return map_memfd(f, as, va, *n, prot, mapf, offset);
+    err = aspace_map_object(as, va, *n, prot_of(prot), mapf, o, offset);
+    if (!err && !(f->flags & O_NOATIME))
+        inode_accessed(f->inode); /* for all reads of the mapping, which are not noticed */
+    return err;
 }
 
 /* Is the size of huge pages that the flags ask for what there is? */
@@ -217,11 +226,11 @@ static long map_anon(struct aspace *as, vaddr_t *va, uint64_t *n, uint64_t prot,
         return -EINVAL;
     *n = align_up(*n, HUGE_BYTES);
     if ((flags & MAP_TYPE) == MAP_PRIVATE)
-        return -ENOMEM;
+        return huge_private_map(as, va, *n, prot_of(prot), mapf_of(flags));
     return section_huge_map_new(as, va, *n, prot_of(prot), mapf_of(flags));
 }
 
-static long map_descriptor(struct process *p, vaddr_t *va, uint64_t n, uint64_t prot,
+static long map_descriptor(struct process *p, vaddr_t *va, uint64_t *n, uint64_t prot,
                            uint64_t flags, uint64_t fd, uint64_t offset)
 {
     struct fd_use u = fd_get(p->files, fd);
@@ -261,7 +270,7 @@ long sys_mmap(uint64_t hint, uint64_t n, uint64_t prot, uint64_t flags, uint64_t
     if (flags & MAP_ANONYMOUS)
         err = map_anon(p->aspace, &va, &n, prot, flags);
     else
-        err = map_descriptor(p, &va, n, prot, flags, fd, offset);
+        err = map_descriptor(p, &va, &n, prot, flags, fd, offset);
     if (flags & MAP_FIXED)
         aspace_entries_left();
     if (err)
@@ -307,7 +316,8 @@ long sys_madvise(uint64_t va, uint64_t n, uint64_t advice)
     return aspace_check_mapped(as, va, n, advice == MADV_FREE ? ASPACE_PRIVATE_ANON : ASPACE_ANY);
 }
 
-/* Files are in memory, so there is nothing to write back. */
+/* Pages of files with storage elsewhere are written back, sooner or later unless it is asked for
+   now. */
 long sys_msync(uint64_t va, uint64_t n, uint64_t flags)
 {
     if ((va & PAGE_MASK) || (flags & ~(uint64_t)(MS_ASYNC | MS_SYNC | MS_INVALIDATE)) ||
@@ -315,8 +325,16 @@ long sys_msync(uint64_t va, uint64_t n, uint64_t flags)
         return -EINVAL;
     if (n == 0)
         return 0;
-    return range_ok(va, &n) ? aspace_check_mapped(process_self()->aspace, va, n, ASPACE_ANY)
-                            : -ENOMEM;
+    if (!range_ok(va, &n))
+        return -ENOMEM;
+    if (flags & MS_INVALIDATE) {
+        int err = aspace_check_mapped(process_self()->aspace, va, n, ASPACE_UNLOCKED);
+
+        if (err)
+            return err;
+    }
+    return flags & MS_SYNC ? aspace_sync(process_self()->aspace, va, n)
+                           : aspace_check_mapped(process_self()->aspace, va, n, ASPACE_ANY);
 }
 
 long sys_mincore(uint64_t va, uint64_t n, uint64_t vec)

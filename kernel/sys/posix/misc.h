@@ -25,5 +25,7 @@ long sys_sched_yield(void);                                                     
 long sys_sched_getaffinity(uint64_t pid, uint64_t n, uint64_t to);               /* 396 */
 long sys_sched_setaffinity(uint64_t pid, uint64_t n, uint64_t from);             /* 395 */
 long sys_getcpu(uint64_t cpu, uint64_t node);                                    /* 473 */
+/* syslog.c */
+long sys_syslog(uint64_t action, uint64_t to, uint64_t n); /* 310 */
 
 #endif

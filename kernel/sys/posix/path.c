@@ -9,6 +9,7 @@
 
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/format.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
@@ -62,6 +63,77 @@ long sys_execve(uint64_t path, uint64_t argv, uint64_t envp)
         path_end(&u);
     }
     return err; /* after success 0 goes to v0 of the new program's frame, where it belongs */
+}
+
+/* Write to text, of PATH_MAX bytes, a path for `rest` in the directory dirfd, or for dirfd itself
+ * if it is empty: one that leads to what was opened, whatever its name is now. */
+static int descriptor_path(uint64_t dirfd, const char *rest, char *text)
+{
+    struct fd_use use = fd_get(process_self()->files, (uint32_t)dirfd);
+    bool directory = use.file && use.file->inode && inode_is_dir(use.file->inode);
+
+    if (!use.file)
+        return -EBADF;
+    fd_put(use);
+    if (*rest && !directory)
+        return -ENOTDIR;
+    if (format(text, PATH_MAX, "/proc/self/fd/%u%s%s", (unsigned)dirfd, *rest ? "/" : "", rest) >=
+        PATH_MAX)
+        return -ENAMETOOLONG;
+    return 0;
+}
+
+static int exec_unless_link(const struct upath *u, const char *path, vaddr_t argv, vaddr_t envp)
+{
+    struct inode *i;
+    int err = tree_lookup(&u->cred, u->dir, path, false, &i);
+
+    if (err)
+        return err;
+    err = (__atomic_load_n(&i->mode, __ATOMIC_RELAXED) & S_IFMT) == S_IFLNK ? -ELOOP : 0;
+    inode_unref(i);
+    return err ? err : process_exec(path, argv, envp);
+}
+
+/* u begins at the root or the working directory. */
+static int exec_at(uint64_t dirfd, const struct upath *u, uint64_t flags, vaddr_t argv,
+                   vaddr_t envp)
+{
+    bool here = u->text[0] == '/' || ((int32_t)dirfd == AT_FDCWD && u->text[0]);
+    char *text = here ? NULL : pgd_alloc(PATH_MAX);
+    const char *path = here ? u->text : text;
+    int err = 0;
+
+    if (!path)
+        return -ENOMEM;
+    if (!here)
+        err = descriptor_path(dirfd, u->text, text);
+    if (!err)
+        err = (flags & AT_SYMLINK_NOFOLLOW) && u->text[0] ? exec_unless_link(u, path, argv, envp)
+                                                          : process_exec(path, argv, envp);
+    if (text)
+        pgd_free(text, PATH_MAX);
+    return err;
+}
+
+long sys_execveat(uint64_t dirfd, uint64_t path, uint64_t argv, uint64_t envp, uint64_t flags)
+{
+    struct upath u;
+    int err;
+
+    if (CHECKED_FLAGS((uint32_t)flags, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+        return -EINVAL;
+    err = path_begin(&u, (uint64_t)AT_FDCWD, path);
+    if (err)
+        return err;
+    if (u.text[0])
+        err = exec_at(dirfd, &u, flags, argv, envp);
+    else if (!(flags & AT_EMPTY_PATH))
+        err = -ENOENT;
+    else /* the working directory is no program */
+        err = (int32_t)dirfd == AT_FDCWD ? -EACCES : exec_at(dirfd, &u, flags, argv, envp);
+    path_end(&u);
+    return err;
 }
 
 /* ---- access ---- */

@@ -36,15 +36,21 @@ long sys_renameat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new);
 long sys_renameat2(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new,
                    uint64_t flags); /* 510 */
 long sys_linkat(uint64_t olddir, uint64_t old, uint64_t newdir, uint64_t new,
-                uint64_t flags);                                                           /* 458 */
-long sys_symlinkat(uint64_t target, uint64_t dirfd, uint64_t path);                        /* 459 */
-long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n);               /* 460 */
-long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode);                           /* 461 */
-long sys_faccessat(uint64_t dirfd, uint64_t path, uint64_t mode);                          /* 462 */
-long sys_faccessat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags);         /* 549 */
-long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags);         /* 475 */
-long sys_futimesat(uint64_t dirfd, uint64_t path, uint64_t times);                         /* 454 */
-long sys_utimes(uint64_t path, uint64_t times);                                            /* 363 */
+                uint64_t flags);                                                   /* 458 */
+long sys_symlinkat(uint64_t target, uint64_t dirfd, uint64_t path);                /* 459 */
+long sys_readlinkat(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t n);       /* 460 */
+long sys_fchmodat(uint64_t dirfd, uint64_t path, uint64_t mode);                   /* 461 */
+long sys_faccessat(uint64_t dirfd, uint64_t path, uint64_t mode);                  /* 462 */
+long sys_faccessat2(uint64_t dirfd, uint64_t path, uint64_t mode, uint64_t flags); /* 549 */
+long sys_utimensat(uint64_t dirfd, uint64_t path, uint64_t times, uint64_t flags); /* 475 */
+long sys_futimesat(uint64_t dirfd, uint64_t path, uint64_t times);                 /* 454 */
+long sys_utimes(uint64_t path, uint64_t times);                                    /* 363 */
+long sys_mount(uint64_t device, uint64_t path, uint64_t type, uint64_t flags,
+               uint64_t data);                   /* 302 */
+long sys_umount2(uint64_t path, uint64_t flags); /* 22 */
+long sys_oldumount(uint64_t path);               /* 321 */
+long sys_execveat(uint64_t dirfd, uint64_t path, uint64_t argv, uint64_t envp,
+                  uint64_t flags);                                                         /* 513 */
 long sys_ustat(uint64_t dev, uint64_t to);                                                 /* 327 */
 long sys_statfs(uint64_t path, uint64_t to);                                               /* 328 */
 long sys_statfs64(uint64_t path, uint64_t n, uint64_t to);                                 /* 528 */

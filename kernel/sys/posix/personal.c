@@ -4,6 +4,7 @@
  * processes read are changed under the process table lock.
  */
 #include "kernel/sys/posix/personal.h"
+#include "kernel/sys/posix/process.h"
 
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -11,6 +12,8 @@
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
+#include "kernel/sched/ipi.h"
+#include "mm/space/aspace.h"
 
 /* ---- prctl ---- */
 
@@ -235,55 +238,73 @@ long sys_sched_get_priority_min(uint64_t policy)
     return is_realtime(policy) ? 1 : is_ordinary(policy) ? 0 : -EINVAL;
 }
 
-/* Is there such a thread? 0, -EINVAL or -ESRCH. */
-static int look_for(uint64_t tid)
+/* May the caller change how p is scheduled? The table lock is held. */
+static bool may_schedule_locked(const struct process *p)
 {
-    bool found;
+    uint32_t euid = process_euid(process_self());
+
+    return euid == 0 || euid == process_uid(p) || euid == process_euid(p);
+}
+
+/* Is there such a thread? 0, -EINVAL or -ESRCH. *own: may the caller change how it is scheduled? */
+static int look_for(uint64_t tid, bool *own)
+{
+    const struct uthread *u;
     ipl_t ipl;
 
+    *own = true;
     if ((int32_t)tid < 0)
         return -EINVAL;
     if (tid == 0)
         return 0;
     ipl = spin_lock(&process_lock);
-    found = thread_find_locked((uint32_t)tid) != NULL;
+    u = thread_find_locked((uint32_t)tid);
+    if (u)
+        *own = may_schedule_locked(u->process);
     spin_unlock(&process_lock, ipl);
-    return found ? 0 : -ESRCH;
+    return u ? 0 : -ESRCH;
 }
 
 long sys_sched_getscheduler(uint64_t tid)
 {
-    int err = look_for(tid);
+    bool own;
+    int err = look_for(tid, &own);
 
     return err ? err : SCHED_OTHER;
 }
 
 long sys_sched_getparam(uint64_t tid, uint64_t to)
 {
-    int err = to ? look_for(tid) : -EINVAL;
+    bool own;
+    int err = to ? look_for(tid, &own) : -EINVAL;
 
     return err ? err : copyout_u32(to, 0);
 }
 
-/* Set a policy with the priority at `from`. There is no other policy than the ordinary one, so
- * -EPERM is the answer to those with real-time priorities, and to those that would run less. */
-static long set_policy(uint64_t tid, uint64_t policy, vaddr_t from)
+/* Can the thread have a policy with this priority? There is no other policy than the ordinary one,
+ * so -EPERM is the answer to those with real-time priorities, and to those that would run less. */
+static long check_policy(uint64_t tid, uint64_t policy, uint32_t priority)
 {
-    uint32_t priority;
-    int err;
+    bool own;
+    int err = look_for(tid, &own);
 
-    if (!from || (int32_t)tid < 0)
-        return -EINVAL;
-    if (copyin_u32(&priority, from) != 0)
-        return -EFAULT;
-    err = look_for(tid);
     if (err)
         return err;
     if (is_realtime(policy))
         return priority >= 1 && priority <= REALTIME_MOST ? -EPERM : -EINVAL;
     if (!is_ordinary(policy) || priority)
         return -EINVAL;
-    return policy == SCHED_OTHER ? 0 : -EPERM;
+    return policy == SCHED_OTHER && own ? 0 : -EPERM;
+}
+
+/* Set a policy with the priority at `from`. */
+static long set_policy(uint64_t tid, uint64_t policy, vaddr_t from)
+{
+    uint32_t priority;
+
+    if (!from || (int32_t)tid < 0)
+        return -EINVAL;
+    return copyin_u32(&priority, from) ? -EFAULT : check_policy(tid, policy, priority);
 }
 
 long sys_sched_setscheduler(uint64_t tid, uint64_t policy, uint64_t from)
@@ -292,3 +313,142 @@ long sys_sched_setscheduler(uint64_t tid, uint64_t policy, uint64_t from)
 }
 
 long sys_sched_setparam(uint64_t tid, uint64_t from) { return set_policy(tid, SCHED_OTHER, from); }
+
+/* The time slice of a real-time policy, which no thread has. */
+long sys_sched_rr_get_interval(uint64_t tid, uint64_t to)
+{
+    uint64_t none[2] = {0};
+    bool own;
+    int err = look_for(tid, &own);
+
+    return err ? err : copyout(to, none, sizeof(none));
+}
+
+/* What sched_setattr and sched_getattr exchange, in its first form. */
+#define PRIO_PROCESS 0
+struct sched_attr {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+_Static_assert(sizeof(struct sched_attr) == 48, "the layout is Linux's");
+
+/* Bits of sched_attr.flags that Linux knows: none has an effect on the ordinary policy here. */
+#define SCHED_FLAGS_KNOWN 0x7Fu
+
+/* The structure at `from`, whose first word is its size: what it has beyond the first form must be
+ * zero. 0, -E2BIG, -EFAULT. */
+static long attr_in(vaddr_t from, struct sched_attr *a)
+{
+    uint32_t size;
+    uint64_t word;
+
+    if (copyin_u32(&size, from))
+        return -EFAULT;
+    if (!size)
+        size = sizeof(*a);
+    if (size < sizeof(*a) || size > PAGE_SIZE)
+        return copyout_u32(from, sizeof(*a)) ? -EFAULT : -E2BIG;
+    if (copyin(a, from, sizeof(*a)))
+        return -EFAULT;
+    for (uint32_t at = sizeof(*a); at < size; at += sizeof(word)) {
+        word = 0;
+        if (copyin(&word, from + at, MIN(size - at, (uint32_t)sizeof(word))))
+            return -EFAULT;
+        if (word)
+            return -E2BIG;
+    }
+    return 0;
+}
+
+/* Of the ordinary policy, the nice value. */
+long sys_sched_setattr(uint64_t tid, uint64_t from, uint64_t flags)
+{
+    struct sched_attr a;
+    long err;
+
+    if (!from || (int32_t)tid < 0 || (uint32_t)flags)
+        return -EINVAL;
+    err = attr_in(from, &a);
+    if (!err)
+        err = (int32_t)a.policy < 0 || (a.flags & ~(uint64_t)SCHED_FLAGS_KNOWN) ? -EINVAL : 0;
+    if (!err)
+        err = check_policy(tid, a.policy, a.priority);
+    return err ? err : sys_setpriority(PRIO_PROCESS, tid, (uint64_t)(int64_t)a.nice);
+}
+
+long sys_sched_getattr(uint64_t tid, uint64_t to, uint64_t n, uint64_t flags)
+{
+    struct sched_attr a = {.size = sizeof(a), .policy = SCHED_OTHER};
+    const struct uthread *u;
+    ipl_t ipl;
+
+    if (!to || (int32_t)tid < 0 || (uint32_t)n < sizeof(a) || (uint32_t)n > PAGE_SIZE ||
+        (uint32_t)flags)
+        return -EINVAL;
+    ipl = spin_lock(&process_lock);
+    u = tid ? thread_find_locked((uint32_t)tid) : uthread_self();
+    if (u)
+        a.nice = __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED);
+    spin_unlock(&process_lock, ipl);
+    return u ? copyout(to, &a, sizeof(a)) : -ESRCH;
+}
+
+/* ---- membarrier ---- */
+
+#define MEMBARRIER_GLOBAL           1u
+#define MEMBARRIER_GLOBAL_EXPEDITED 2u
+#define MEMBARRIER_REGISTER_GLOBAL  4u
+#define MEMBARRIER_PRIVATE          8u
+#define MEMBARRIER_REGISTER_PRIVATE 16u
+#define MEMBARRIER_ALL              31u
+
+static void barrier(void *arg)
+{
+    (void)arg;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/*
+ * Every thread of the process, or of all, passes a barrier between the beginning and the end of the
+ * call. Those that run do so by an interrupt; those that do not have passed one when they gave up
+ * the CPU, and pass one when they get it. A CPU whose bit of pt.loaded is not set yet will pass the
+ * one of the context switch after this one has read the mask (kernel/sched/sched.c, barrier A).
+ */
+static void barrier_on(cpumask_t mask)
+{
+    barrier(NULL);
+    ipi_call(mask, barrier, NULL);
+}
+
+long sys_membarrier(uint64_t command, uint64_t flags, uint64_t cpu)
+{
+    struct process *p = process_self();
+    uint8_t *registered = &p->personal.barriers;
+
+    (void)cpu;
+    if (flags)
+        return -EINVAL;
+    switch ((uint32_t)command) {
+    case 0:
+        return MEMBARRIER_ALL;
+    case MEMBARRIER_GLOBAL:
+    case MEMBARRIER_GLOBAL_EXPEDITED: /* for all, whether they have registered or not */
+        barrier_on(~0ul);
+        return 0;
+    case MEMBARRIER_REGISTER_GLOBAL:
+    case MEMBARRIER_REGISTER_PRIVATE:
+        __atomic_fetch_or(registered, (uint8_t)command, __ATOMIC_RELAXED);
+        return 0;
+    case MEMBARRIER_PRIVATE:
+        if (!(__atomic_load_n(registered, __ATOMIC_RELAXED) & MEMBARRIER_REGISTER_PRIVATE))
+            return -EPERM;
+        barrier(NULL);
+        barrier_on(__atomic_load_n(&p->aspace->pt.loaded, __ATOMIC_RELAXED));
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}

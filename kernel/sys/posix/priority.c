@@ -26,16 +26,6 @@ struct round {
     long err; /* -ESRCH until a process was found */
 };
 
-static bool is_meant(const struct process *p, const struct round *r)
-{
-    switch (r->which) {
-    case PRIO_PGRP:
-        return p->pgid == r->who;
-    default:
-        return process_uid(p) == r->who;
-    }
-}
-
 /* The lowest nice value that RLIMIT_NICE of p allows. */
 static int lowest_nice(const struct process *p)
 {
@@ -77,7 +67,7 @@ static enum process_visit one_locked(struct process *p, void *arg)
     const struct uthread *u = process_first_thread_locked(p);
     struct round *r = arg;
 
-    if (!is_meant(p, r) || !u)
+    if (!u || (r->which == PRIO_USER && process_uid(p) != r->who))
         return PROCESS_NEXT;
     one_thread_locked(u, r);
     return r->set ? PROCESS_PAUSE : PROCESS_NEXT;
@@ -101,7 +91,7 @@ static void run(struct round *r)
 
     name_own(r);
     if (r->which != PRIO_PROCESS) {
-        process_for_each(one_locked, r);
+        process_for_group(r->which == PRIO_PGRP ? r->who : 0, one_locked, r);
         return;
     }
     ipl = spin_lock(&process_lock);

@@ -12,9 +12,13 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/fs/inode.h"
+#include "kernel/io/open_flags.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/fdtable.h"
 #include "kernel/proc/groups.h"
 #include "kernel/proc/ids.h"
+#include "kernel/proc/pidfd.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/threads.h"
@@ -109,7 +113,7 @@ long sys_getgroups(uint64_t n, uint64_t to)
 {
     struct io_groups g;
 
-    ids_get_groups(process_self(), &g);
+    io_groups_get(&process_self()->groups, &g);
     if ((int32_t)n < 0 || ((int32_t)n > 0 && (uint32_t)n < g.n))
         return -EINVAL;
     return (int32_t)n && copyout(to, g.gid, g.n * sizeof(g.gid[0])) ? -EFAULT : (long)g.n;
@@ -250,6 +254,58 @@ long sys_rt_tgsigqueueinfo(uint64_t tgid, uint64_t tid, uint64_t sig, uint64_t i
     return queue_signal((uint32_t)tgid, (uint32_t)tid, (int32_t)sig, info);
 }
 
+long sys_pidfd_open(uint64_t pid, uint64_t flags)
+{
+    struct file *f;
+    int err, fd;
+
+    if ((uint32_t)flags & ~O_NONBLOCK || (int32_t)pid <= 0)
+        return -EINVAL;
+    err = pidfd_create((uint32_t)pid, (flags & O_NONBLOCK) != 0, &f);
+    if (err)
+        return err;
+    fd = fd_add(process_self()->files, f, 0, true);
+    if (fd < 0)
+        file_unref(f);
+    return fd;
+}
+
+/* The signal is as kill or, with uinfo, as rt_sigqueueinfo would send it. */
+static long pidfd_send(const struct file *f, int sig, vaddr_t uinfo)
+{
+    const struct process *self = process_self();
+    struct signal_info info = {
+        .signo = sig, .code = SI_USER, .pid = self->pid, .uid = process_uid(self)};
+    int32_t pid = pidfd_process(f), given;
+
+    if (pid < 0)
+        return pid;
+    if (uinfo) {
+        if (copyin_u32((uint32_t *)&given, uinfo) || siginfo_copyin(uinfo, sig, &info))
+            return -EFAULT;
+        if (given != sig)
+            return -EINVAL;
+        if ((info.code >= 0 || info.code == SI_TKILL) && (uint32_t)pid != self->pid)
+            return -EPERM;
+    }
+    return pidfd_signal(f, &info);
+}
+
+long sys_pidfd_send_signal(uint64_t fd, uint64_t sig, uint64_t info, uint64_t flags)
+{
+    struct fd_use u;
+    long r;
+
+    if ((uint32_t)flags)
+        return -EINVAL;
+    u = fd_get(process_self()->files, (uint32_t)fd);
+    if (!u.file)
+        return -EBADF;
+    r = pidfd_send(u.file, (int32_t)sig, info);
+    fd_put(u);
+    return r;
+}
+
 /* ---- waiting and accounting ---- */
 
 struct rusage { /* the layout of Linux/Alpha */
@@ -300,7 +356,9 @@ static void siginfo_of(int32_t info[32], const struct wait_result *r)
 
     memset(info, 0, 128);
     info[0] = SIGCHLD;
-    if (s == 0xFFFF)
+    if (r->trapped)
+        info[2] = CLD_TRAPPED, info[6] = (int32_t)(s >> 8);
+    else if (s == 0xFFFF)
         info[2] = CLD_CONTINUED, info[6] = SIGCONT;
     else if ((s & 0xFF) == 0x7F)
         info[2] = CLD_STOPPED, info[6] = (int32_t)(s >> 8);
@@ -312,8 +370,24 @@ static void siginfo_of(int32_t info[32], const struct wait_result *r)
     info[5] = (int32_t)r->uid;
 }
 
+/* waitid with P_PIDFD: the process of a descriptor. *nonblock: that does not wait. The pid, or a
+ * negative errno. */
+static int32_t wait_pidfd(uint64_t fd, bool *nonblock)
+{
+    struct fd_use u = fd_get(process_self()->files, (uint32_t)fd);
+    int32_t pid;
+
+    if (!u.file)
+        return -EBADF;
+    pid = pidfd_process(u.file);
+    *nonblock = (u.file->flags & O_NONBLOCK) != 0;
+    fd_put(u);
+    return pid ? pid : -ECHILD;
+}
+
 long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint64_t rusage)
 {
+    bool nonblock = false;
     struct wait_result r;
     int32_t info[32] = {0}, pid;
     struct rusage u;
@@ -332,6 +406,11 @@ long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint6
     case 2: /* P_PGID */
         pid = (int32_t)id ? -(int32_t)id : 0;
         break;
+    case 3: /* P_PIDFD */
+        pid = (int32_t)id < 0 ? -EINVAL : wait_pidfd(id, &nonblock);
+        if (pid < 0)
+            return pid;
+        break;
     default:
         return -EINVAL;
     }
@@ -339,9 +418,11 @@ long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options, uint6
         return -EINVAL;
     if ((to && probe_write(to, sizeof(info))) || (rusage && probe_write(rusage, sizeof(u))))
         return -EFAULT;
-    found = process_wait(pid, (unsigned)options & 0x1FFFFFFu, &r);
+    found = process_wait(pid, ((unsigned)options & 0x1FFFFFFu) | (nonblock ? WNOHANG : 0), &r);
     if (found < 0)
         return found;
+    if (!found && nonblock && !(options & WNOHANG))
+        return -EAGAIN;
     if (found)
         siginfo_of(info, &r);
     rusage_of(&u, found ? r.used : (struct cpu_time){0});

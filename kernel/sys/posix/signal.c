@@ -132,7 +132,7 @@ long sys_sigaltstack(uint64_t ss, uint64_t oss)
         return 0;
     if (on)
         return -EPERM;
-    if (new.flags & ~SS_DISABLE & ~1u)
+    if (new.flags & ~SS_DISABLE &&new.flags != 1) /* one of them, not both */
         return -EINVAL;
     if (!(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
         return -ENOMEM;

@@ -4,6 +4,7 @@
  */
 #include "kernel/sys/posix/time.h"
 
+#include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/open_flags.h"
@@ -23,6 +24,7 @@
 #define CLOCK_MONOTONIC_COARSE   6
 #define CLOCK_BOOTTIME           7
 #define TIMER_ABSTIME            1
+#define CPU_SLEEP_LEAST_NS       1000000u /* between two looks at a clock of CPU time */
 /* 292 years: what fits into 63 bits of nanoseconds. A longer sleep is cut to that. */
 #define SECONDS_MAX 9223372036ul
 
@@ -177,11 +179,65 @@ static long sleep_call(uint64_t clock, bool absolute, vaddr_t req, vaddr_t rem)
                        absolute ? 0 : rem);
 }
 
+/* Is it a clock of CPU time that can be slept on? */
+static bool is_cpu_clock(uint64_t clock)
+{
+    return clock == CLOCK_PROCESS_CPUTIME_ID || (int32_t)clock < 0;
+}
+
+/* Sleep until a clock of CPU time has reached `until`: as long as it can take at least, again and
+ * again. All threads that could use the time run on cpu_count CPUs at most. 0 or -EINTR, or -EINVAL
+ * when the process or thread has ended. */
+static int sleep_cpu(uint64_t clock, uint64_t until)
+{
+    uint64_t used;
+
+    while (clock_read(clock, &used)) {
+        uint64_t left = until > used ? until - used : 0;
+
+        if (!left)
+            return 0;
+        if (thread_sleep_until(clock_ns() + MAX(left / cpu_count, CPU_SLEEP_LEAST_NS),
+                               WAIT_INTERRUPTIBLE) != 0)
+            return -EINTR;
+    }
+    return -EINVAL;
+}
+
+static long cpu_sleep_call(uint64_t clock, bool absolute, vaddr_t req, vaddr_t rem)
+{
+    uint64_t now, ns;
+    struct timespec t;
+    int err;
+
+    if (!clock_read(clock, &now))
+        return -EINVAL;
+    if (copyin(&t, req, sizeof(t)) != 0)
+        return -EFAULT;
+    if (t.nanoseconds >= NS_PER_SECOND || (int64_t)t.seconds < 0)
+        return -EINVAL;
+    ns = t.seconds >= SECONDS_MAX ? INT64_MAX : t.seconds * NS_PER_SECOND + t.nanoseconds;
+    if (!absolute)
+        ns = MIN(ns, (uint64_t)INT64_MAX - now) + now;
+    err = sleep_cpu(clock, ns);
+    if (err != -EINTR)
+        return err;
+    if (!absolute && rem && clock_read(clock, &now) &&
+        timespec_out(rem, ns > now ? ns - now : 0) != 0)
+        return -EFAULT;
+    return -ERESTARTNOHAND;
+}
+
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remain)
 {
-    if (clock == CLOCK_THREAD_CPUTIME_ID || clock == CLOCK_PROCESS_CPUTIME_ID)
+    bool absolute = (flags & TIMER_ABSTIME) != 0;
+
+    if (is_cpu_clock(clock))
+        return cpu_sleep_call(clock, absolute, request, remain);
+    if (clock == CLOCK_THREAD_CPUTIME_ID || clock == CLOCK_MONOTONIC_RAW ||
+        clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE)
         return -EOPNOTSUPP;
-    return sleep_call(clock, (flags & TIMER_ABSTIME) != 0, request, remain);
+    return sleep_call(clock, absolute, request, remain);
 }
 
 long sys_nanosleep(uint64_t request, uint64_t remain)
@@ -199,4 +255,118 @@ long sys_gettimeofday(uint64_t tv, uint64_t tz)
     if (tv && copyout(tv, &t, sizeof(t)) != 0)
         return -EFAULT;
     return tz ? copyout(tz, &none, sizeof(none)) : 0;
+}
+
+/* ---- setting the clock ---- */
+
+/* Set CLOCK_REALTIME, for the superuser. */
+static long set_wall(int64_t seconds, uint64_t ns)
+{
+    if (seconds < 0 || (uint64_t)seconds >= SECONDS_MAX || ns >= NS_PER_SECOND)
+        return -EINVAL;
+    if (process_euid(process_self()) != 0)
+        return -EPERM;
+    clock_wall_set((uint64_t)seconds * NS_PER_SECOND + ns);
+    return 0;
+}
+
+long sys_clock_settime(uint64_t clock, uint64_t from)
+{
+    struct timespec t;
+
+    if (clock != CLOCK_REALTIME && (int32_t)clock >= 0)
+        return -EINVAL;
+    if (copyin(&t, from, sizeof(t)) != 0)
+        return -EFAULT;
+    return (int32_t)clock < 0 ? -EPERM : set_wall((int64_t)t.seconds, t.nanoseconds);
+}
+
+/* The time zone, which the kernel has no use for, is checked and forgotten. */
+long sys_settimeofday(uint64_t tv, uint64_t tz)
+{
+    struct {
+        int64_t seconds;
+        uint64_t microseconds;
+    } t = {0};
+    int32_t zone[2] = {0};
+
+    if ((tv && copyin(&t, tv, sizeof(t)) != 0) || (tz && copyin(zone, tz, sizeof(zone)) != 0))
+        return -EFAULT;
+    if (t.microseconds > 1000000 || zone[0] > 15 * 60 || zone[0] < -15 * 60)
+        return -EINVAL;
+    if (!tv)
+        return process_euid(process_self()) != 0 ? -EPERM : 0;
+    return set_wall(t.seconds, t.microseconds * 1000);
+}
+
+/* As Linux/Alpha lays it out. */
+struct timex {
+    uint32_t modes, pad0;
+    int64_t offset, freq, maxerror, esterror;
+    int32_t status, pad1;
+    int64_t constant, precision, tolerance, seconds, fraction, tick, ppsfreq, jitter;
+    int32_t shift, pad2;
+    int64_t stabil, jitcnt, calcnt, errcnt, stbcnt;
+    int32_t tai, rest[11];
+};
+_Static_assert(sizeof(struct timex) == 208, "the layout is Linux/Alpha's");
+
+#define ADJ_SETOFFSET 0x100u
+#define ADJ_NANO      0x2000u
+#define STA_UNSYNC    0x40
+#define STA_NANO      0x2000
+#define TIME_ERROR    5 /* the clock follows no other one */
+#define ERROR_MOST    16000000
+#define TOLERANCE     32768000
+
+/* Move the clock by what t says, which may be negative: the fraction never is. */
+static long move_wall(const struct timex *t)
+{
+    uint64_t unit = t->modes & ADJ_NANO ? 1 : 1000, now = clock_wall_ns();
+    uint64_t ns = (uint64_t)t->fraction * unit + now % NS_PER_SECOND;
+
+    if (t->fraction < 0 || (uint64_t)t->fraction >= NS_PER_SECOND / unit ||
+        t->seconds > (int64_t)SECONDS_MAX || t->seconds < -(int64_t)SECONDS_MAX)
+        return -EINVAL;
+    return set_wall(t->seconds + (int64_t)(now / NS_PER_SECOND + ns / NS_PER_SECOND),
+                    ns % NS_PER_SECOND);
+}
+
+/* The clock is that of the machine: its rate cannot be changed, only the time moved. */
+long sys_adjtimex(uint64_t to)
+{
+    struct timex t;
+    uint64_t now;
+    long err;
+
+    if (copyin(&t, to, sizeof(t)) != 0)
+        return -EFAULT;
+    if (t.modes && process_euid(process_self()) != 0)
+        return -EPERM;
+    if (t.modes & ~(ADJ_SETOFFSET | ADJ_NANO))
+        return -EOPNOTSUPP;
+    err = t.modes & ADJ_SETOFFSET ? move_wall(&t) : 0;
+    if (err)
+        return err;
+    now = clock_wall_ns();
+    t = (struct timex){.modes = t.modes,
+                       .maxerror = ERROR_MOST,
+                       .esterror = ERROR_MOST,
+                       .status = STA_UNSYNC | (t.modes & ADJ_NANO ? STA_NANO : 0),
+                       .constant = 2,
+                       .precision = 1,
+                       .tolerance = TOLERANCE,
+                       .seconds = (int64_t)(now / NS_PER_SECOND),
+                       .fraction = (int64_t)(now % NS_PER_SECOND / (t.modes & ADJ_NANO ? 1 : 1000)),
+                       .tick = 1000000 / 1024};
+    return copyout(to, &t, sizeof(t)) != 0 ? -EFAULT : TIME_ERROR;
+}
+
+long sys_clock_adjtime(uint64_t clock, uint64_t to)
+{
+    uint64_t now;
+
+    if (clock != CLOCK_REALTIME)
+        return clock_read(clock, &now) ? -EOPNOTSUPP : -EINVAL;
+    return sys_adjtimex(to);
 }

@@ -81,8 +81,7 @@ static int set_times(struct inode *i, const struct times *times)
         if (err)
             return err;
     }
-    inode_set_times(i, times->atime, times->mtime);
-    return 0;
+    return inode_set_times(i, times->atime, times->mtime);
 }
 
 static long set_times_at(uint64_t dirfd, vaddr_t path, uint64_t flags, const struct times *times)

@@ -27,14 +27,15 @@ static struct file *own_file(const struct proc_id *who, uint64_t fd)
 static int follow_fd(const struct proc_inode *i, struct inode **out)
 {
     struct file *f = own_file(&i->who, i->number);
-    int err = -ENXIO; /* a pipe, for example, has no inode that could be opened again */
+    int err = 0;
 
     if (!f)
         return -ENOENT;
     if (f->inode) {
         inode_ref(f->inode);
         *out = f->inode;
-        err = 0;
+    } else {
+        err = pipe_inode(f, out); /* what else has no inode cannot be opened again */
     }
     file_unref(f);
     return err;

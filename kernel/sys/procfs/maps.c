@@ -2,6 +2,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/io/tree.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/sys/procfs/procfs_private.h"
 #include "mm/object/object.h"
 #include "mm/section/huge_pool.h"
@@ -25,6 +26,26 @@ static struct aspace *space_of(const struct proc_id *who, int *err)
     }
     spin_unlock(&process_lock, ipl);
     return as;
+}
+
+/* As a tracer would, who needs not trace the process. The caller may keep the file open while the
+ * process changes, so its right is looked at each time. */
+long proc_copy_memory(const struct proc_id *who, uint64_t offset, vaddr_t ubuf, size_t n,
+                      bool write)
+{
+    struct aspace *as = NULL;
+    ipl_t ipl = spin_lock(&process_lock);
+    const struct process *p = proc_find_locked(who);
+    long r = p ? ptrace_access_locked(p) : 0;
+
+    if (p && !r)
+        as = ptrace_space_locked(p);
+    spin_unlock(&process_lock, ipl);
+    if (!as)
+        return r ? -EACCES : 0;
+    r = ptrace_copy(as, offset, ubuf, n, PTRACE_COPY_FORCED | (write ? PTRACE_COPY_WRITE : 0));
+    aspace_unref(as);
+    return r;
 }
 
 /* The heap as brk has it. */
@@ -97,13 +118,16 @@ static int put_pages(struct aspace *as, const struct mapping_view *m, struct pro
     }
     proc_print(t,
                "Size:           %8lu kB\nKernelPageSize: %8lu kB\nMMUPageSize:    %8lu kB\n"
-               "Rss:            %8lu kB\n",
-               (m->end - m->start) / 1024, unit, unit, (n.own + n.forked + n.object) * PAGE_KIB);
+               "Rss:            %8lu kB\nPss:            %8lu kB\n",
+               (m->end - m->start) / 1024, unit, unit, (n.own + n.forked + n.object) * PAGE_KIB,
+               n.share_bytes / 1024);
     proc_print(t,
                "Shared_Clean:   %8lu kB\nShared_Dirty:   %8lu kB\nPrivate_Clean:  %8lu kB\n"
                "Private_Dirty:  %8lu kB\nAnonymous:      %8lu kB\nSwap:           %8lu kB\n",
                n.object * PAGE_KIB, n.forked * PAGE_KIB, 0ul, n.own * PAGE_KIB,
                (n.own + n.forked) * PAGE_KIB, 0ul);
+    proc_print(t, "Shared_Hugetlb: %8lu kB\nPrivate_Hugetlb:%8lu kB\n", n.huge_shared * PAGE_KIB,
+               n.huge_own * PAGE_KIB);
     return 0;
 }
 

@@ -8,7 +8,9 @@
 #include "kernel/io/tree.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/program_path.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/proc/signal_actions.h"
+#include "kernel/proc/terminal.h"
 #include "kernel/proc/threads.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sys/procfs/procfs_private.h"
@@ -41,8 +43,9 @@ struct view {
     char name[sizeof(((struct process *)0)->name)];
     char state;
     uint32_t ppid, pgid, sid, threads;
+    uint32_t terminal, foreground; /* device and group; 0: none */
     uint32_t uid, euid, suid, gid, egid, sgid;
-    uint32_t exit_signal;
+    uint32_t tracer; /* 0: none */
     int nice, cpu;
     struct cpu_time used, waited;
     uint64_t start_ns;
@@ -114,6 +117,10 @@ static void view_threads(const struct process *p, const struct uthread *u, bool 
     if (!u)
         return;
     v->nice = __atomic_load_n(&u->thread->nice, __ATOMIC_RELAXED);
+    if (u->trace && u->trace->tracer)
+        v->tracer = u->trace->tracer->pid;
+    if (u->trace && u->trace->stop)
+        v->state = 't';
     v->cpu = (int)__atomic_load_n(&u->thread->last_cpu, __ATOMIC_RELAXED);
 }
 
@@ -143,6 +150,8 @@ static int look(const struct proc_id *who, struct view *v)
         v->ppid = p->ppid;
         v->pgid = p->pgid;
         v->sid = p->sid;
+        v->terminal = terminal_device_locked(p);
+        v->foreground = terminal_group_locked(p);
         v->uid = p->uid;
         v->euid = p->euid;
         v->suid = p->suid;
@@ -174,8 +183,8 @@ int proc_show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_text
     (void)cursor;
     if (err)
         return err;
-    proc_print(t, "%u (%s) %c %u %u %u %d %d 0 %lu 0 0 0 ", proc_number(who), v.name, v.state,
-               v.ppid, v.pgid, v.sid, 0, -1, v.faults);
+    proc_print(t, "%u (%s) %c %u %u %u %u %d 0 %lu 0 0 0 ", proc_number(who), v.name, v.state,
+               v.ppid, v.pgid, v.sid, v.terminal, v.foreground ? (int)v.foreground : -1, v.faults);
     proc_print(t, "%lu %lu %lu %lu %d %d %u 0 %lu %lu %lu %lu ", TICKS(v.used.user_ns),
                TICKS(v.used.system_ns), TICKS(v.waited.user_ns), TICKS(v.waited.system_ns),
                20 + v.nice, v.nice, v.threads, TICKS(v.start_ns), v.vsize, v.rss,
@@ -209,6 +218,8 @@ static const char *state_name(char state)
         return "disk sleep";
     case 'T':
         return "stopped";
+    case 't':
+        return "tracing stop";
     default:
         return "zombie";
     }
@@ -222,8 +233,8 @@ int proc_show_status(const struct proc_id *who, uint64_t *cursor, struct proc_te
     (void)cursor;
     if (err)
         return err;
-    proc_print(t, "Name:\t%s\nState:\t%c (%s)\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\nTracerPid:\t0\n",
-               v.name, v.state, state_name(v.state), who->pid, proc_number(who), v.ppid);
+    proc_print(t, "Name:\t%s\nState:\t%c (%s)\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\nTracerPid:\t%u\n",
+               v.name, v.state, state_name(v.state), who->pid, proc_number(who), v.ppid, v.tracer);
     proc_print(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nGroups:\t\n", v.uid, v.euid, v.suid,
                v.euid, v.gid, v.egid, v.sgid, v.egid);
     if (v.state != 'Z')
@@ -344,6 +355,7 @@ static const struct proc_entry process_names[] = {
     {.name = "exe", .mode = S_IFLNK | 0777, .readlink = readlink_exe},
     {.name = "fd", .mode = S_IFDIR | 0500, .find = proc_find_fd, .next = proc_next_fd},
     {.name = "maps", .mode = S_IFREG | 0444, .show = proc_show_maps},
+    {.name = "mem", .mode = S_IFREG | 0600, .memory = proc_copy_memory},
     {.name = "mounts", .mode = S_IFREG | 0444, .show = proc_show_mounts},
     {.name = "root", .mode = S_IFLNK | 0777, .readlink = readlink_root, .follow = follow_root},
     {.name = "smaps", .mode = S_IFREG | 0444, .show = proc_show_smaps},

@@ -40,6 +40,9 @@ struct proc_entry {
     /* Regular files: append the record at *cursor, 0 at first, and set *cursor to the next one.
      * 1: there are more; 0: this was the last one; or a negative errno. */
     int (*show)(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+    /* Or, instead of a text: copy n bytes between the file at an offset and ubuf. Their number, or
+     * a negative errno. */
+    long (*memory)(const struct proc_id *who, uint64_t offset, vaddr_t ubuf, size_t n, bool write);
     /* Symbolic links: copy up to n bytes of the text; their number, or a negative errno. */
     long (*readlink)(const struct proc_inode *i, char *buf, size_t n);
     /* Symbolic links that lead to an open or otherwise known file, whatever its name is: the inode
@@ -105,6 +108,8 @@ int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, 
 /* maps.c */
 int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 int proc_show_smaps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+long proc_copy_memory(const struct proc_id *who, uint64_t offset, vaddr_t ubuf, size_t n,
+                      bool write);
 int proc_show_arguments(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 int proc_show_environment(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 

@@ -82,13 +82,28 @@ static struct reader *reader_of(struct file *f)
     return r;
 }
 
+/* Copy to or from *pos of a file without a text, and advance it. The inode's mutex is held. */
+static long copy_memory_locked(struct file *f, int64_t *pos, vaddr_t ubuf, size_t n, bool write)
+{
+    const struct proc_inode *i = proc_inode_of(f->inode);
+    long done = i->entry->memory(&i->who, (uint64_t)*pos, ubuf, n, write);
+
+    if (done > 0)
+        *pos += done;
+    return done;
+}
+
 /* Read at *pos and advance it. The inode's mutex is held. */
 static long read_locked(struct file *f, int64_t *pos, vaddr_t ubuf, size_t n)
 {
-    struct reader *r = reader_of(f);
+    const struct proc_inode *i = proc_inode_of(f->inode);
+    struct reader *r;
     size_t done = 0;
     int more = 1;
 
+    if (i->entry->memory)
+        return copy_memory_locked(f, pos, ubuf, n, false);
+    r = reader_of(f);
     if (!r)
         return -ENOMEM;
     if (*pos < r->start)
@@ -133,17 +148,37 @@ static long proc_read_at(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset
     return done;
 }
 
+static long write_from(struct file *f, vaddr_t ubuf, size_t n, int64_t *pos)
+{
+    long done;
+
+    if (!proc_inode_of(f->inode)->entry->memory)
+        return -EACCES;
+    done = mutex_lock_killable(&f->inode->lock);
+    if (done)
+        return done;
+    done = copy_memory_locked(f, pos, ubuf, n, true);
+    mutex_unlock(&f->inode->lock);
+    return done;
+}
+
 static long proc_write(struct file *f, vaddr_t ubuf, size_t n)
 {
-    (void)f, (void)ubuf, (void)n;
-    return -EACCES;
+    return write_from(f, ubuf, n, &f->pos);
+}
+
+static long proc_write_at(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset)
+{
+    return write_from(f, ubuf, n, &(int64_t){(int64_t)offset});
 }
 
 static int64_t proc_lseek(struct file *f, int64_t off, int whence)
 {
-    int64_t to = -EINVAL;
+    int64_t to = mutex_lock_killable(&f->inode->lock);
 
-    mutex_lock(&f->inode->lock);
+    if (to)
+        return to;
+    to = -EINVAL;
     if (whence == SEEK_CUR && __builtin_add_overflow(f->pos, off, &off))
         off = -1;
     if ((whence == SEEK_SET || whence == SEEK_CUR) && off >= 0)
@@ -169,6 +204,7 @@ const struct file_ops proc_file_ops = {
     .read = proc_read,
     .read_at = proc_read_at,
     .write = proc_write,
+    .write_at = proc_write_at,
     .lseek = proc_lseek,
     .stat = proc_stat,
     .close = proc_close,

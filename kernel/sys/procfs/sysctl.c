@@ -3,15 +3,19 @@
  * them. None can be written: sethostname and setdomainname, or sysman, change what can be changed.
  */
 #include "kernel/io/file.h"
+#include "kernel/io/inotify.h"
 #include "kernel/io/random.h"
+#include "kernel/ipc/mqueue.h"
 #include "kernel/ipc/msg.h"
 #include "kernel/ipc/sem.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sys/posix/misc.h"
 #include "kernel/sys/procfs/procfs_private.h"
 #include "mm/section/huge_pool.h"
+#include "mm/space/aspace.h"
 
 #define NOBODY 65534u /* as which a number of more than 16 bits would be shown */
 
@@ -42,6 +46,7 @@ SHOW_NAME(RELEASE)
 SHOW_NAME(SYSNAME)
 SHOW_NAME(VERSION)
 
+SHOW_NUMBER(always, 1)
 SHOW_NUMBER(groups_max, IO_GROUPS_MAX)
 SHOW_NUMBER(msgmax, MSG_MAX)
 SHOW_NUMBER(msgmnb, MSG_QUEUE_MAX)
@@ -76,22 +81,45 @@ static const struct proc_entry random_names[] = {
 };
 
 static const struct proc_entry kernel_names[] = {
-    PROC_TEXT("domainname", show_DOMAIN),       PROC_TEXT("hostname", show_NODENAME),
-    PROC_TEXT("msgmax", show_msgmax),           PROC_TEXT("msgmnb", show_msgmnb),
-    PROC_TEXT("msgmni", show_msgmni),           PROC_TEXT("ngroups_max", show_groups_max),
-    PROC_TEXT("osrelease", show_RELEASE),       PROC_TEXT("ostype", show_SYSNAME),
-    PROC_TEXT("overflowgid", show_nobody),      PROC_TEXT("overflowuid", show_nobody),
-    PROC_TEXT("pid_max", show_pid_max),         PROC_FOLDER("random", random_names),
-    PROC_TEXT("sem", show_sem_limits),          PROC_TEXT("shmall", show_shmall),
-    PROC_TEXT("shmmax", show_shmmax),           PROC_TEXT("shmmni", show_shmmni),
-    PROC_TEXT("threads-max", show_threads_max), PROC_TEXT("version", show_VERSION),
+    PROC_TEXT("dmesg_restrict", show_always),  PROC_TEXT("domainname", show_DOMAIN),
+    PROC_TEXT("hostname", show_NODENAME),      PROC_TEXT("msgmax", show_msgmax),
+    PROC_TEXT("msgmnb", show_msgmnb),          PROC_TEXT("msgmni", show_msgmni),
+    PROC_TEXT("ngroups_max", show_groups_max), PROC_TEXT("osrelease", show_RELEASE),
+    PROC_TEXT("ostype", show_SYSNAME),         PROC_TEXT("overflowgid", show_nobody),
+    PROC_TEXT("overflowuid", show_nobody),     PROC_TEXT("pid_max", show_pid_max),
+    PROC_FOLDER("random", random_names),       PROC_TEXT("sem", show_sem_limits),
+    PROC_TEXT("shmall", show_shmall),          PROC_TEXT("shmmax", show_shmmax),
+    PROC_TEXT("shmmni", show_shmmni),          PROC_TEXT("threads-max", show_threads_max),
+    PROC_TEXT("version", show_VERSION),
 };
 
 SHOW_NUMBER(nr_open, FD_MAX)
 SHOW_NUMBER(pipe_max_size, PIPE_BYTES)
-SHOW_NUMBER(always, 1)
+
+SHOW_NUMBER(queued_events, (uint64_t)INOTIFY_QUEUE_MAX)
+SHOW_NUMBER(user_instances, quota_user_limit(QUOTA_INOTIFY))
+SHOW_NUMBER(user_watches, quota_user_limit(QUOTA_INOTIFY_WATCHES))
+
+static const struct proc_entry inotify_names[] = {
+    PROC_TEXT("max_queued_events", show_queued_events),
+    PROC_TEXT("max_user_instances", show_user_instances),
+    PROC_TEXT("max_user_watches", show_user_watches),
+};
+
+SHOW_NUMBER(mq_msg_max, (uint64_t)MQ_MSG_MAX)
+SHOW_NUMBER(mq_msgsize_max, (uint64_t)MQ_MSGSIZE_MAX)
+SHOW_NUMBER(mq_queues_max, (uint64_t)MQ_QUEUES_MAX)
+
+static const struct proc_entry mqueue_names[] = {
+    PROC_TEXT("msg_default", show_mq_msg_max),
+    PROC_TEXT("msg_max", show_mq_msg_max),
+    PROC_TEXT("msgsize_default", show_mq_msgsize_max),
+    PROC_TEXT("msgsize_max", show_mq_msgsize_max),
+    PROC_TEXT("queues_max", show_mq_queues_max),
+};
 
 static const struct proc_entry fs_names[] = {
+    PROC_FOLDER("mqueue", mqueue_names),         PROC_FOLDER("inotify", inotify_names),
     PROC_TEXT("nr_open", show_nr_open),          PROC_TEXT("pipe-max-size", show_pipe_max_size),
     PROC_TEXT("protected_fifos", show_always),   PROC_TEXT("protected_hardlinks", show_always),
     PROC_TEXT("protected_regular", show_always), PROC_TEXT("protected_symlinks", show_always),
@@ -114,8 +142,11 @@ static uint64_t huge_pages(void)
 
 SHOW_NUMBER(huge_pages, huge_pages())
 
+SHOW_NUMBER(max_map_count, ASPACE_ENTRIES_MAX)
+
 static const struct proc_entry vm_names[] = {
     PROC_TEXT("hugetlb_shm_group", show_huge_group),
+    PROC_TEXT("max_map_count", show_max_map_count),
     PROC_TEXT("nr_hugepages", show_huge_pages),
     PROC_TEXT("nr_overcommit_hugepages", show_none),
     PROC_TEXT("overcommit_memory", show_overcommit),

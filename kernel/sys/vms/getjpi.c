@@ -12,6 +12,7 @@
 #include "kernel/base/abi/statedef.h"
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/numbers.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/signal.h"
@@ -70,37 +71,54 @@ struct search {
     uint32_t found; /* its number; 0: none */
 };
 
-/* Of the processes that match, select the one with the lowest number. A zombie is not a process in
-   the sense of OpenVMS. */
+/* Of the processes with the name, select the one with the lowest number. A zombie is not a process
+   in the sense of OpenVMS. */
 static enum process_visit consider(struct process *p, void *arg)
 {
     struct search *s = arg;
-    bool fits = s->t->search ? p->pid > s->t->pid
-                             : process_uic_group(p) == process_uic_group(s->self) &&
-                                   strncmp(p->name, s->t->name, sizeof(p->name)) == 0;
+    bool fits = process_uic_group(p) == process_uic_group(s->self) &&
+                strncmp(p->name, s->t->name, sizeof(p->name)) == 0;
 
     if (fits && p->state == PROCESS_LIVE && (!s->found || p->pid < s->found))
         s->found = p->pid;
     return PROCESS_NEXT;
 }
 
-/* Take the table lock and find the process. The search drops the lock, so what it has found may
-   have ended since: then it searches again. *p: NULL if there is none. Returns what spin_lock()
-   did. */
+/* Take the table lock and find the live process of the lowest number above pid. It is looked for by
+   the bitmap of numbers in use, in steps, with the lock dropped after each: so a search over all
+   processes takes a time in proportion to their number, not to its square. */
+static ipl_t next_and_lock(uint32_t pid, const struct process **p)
+{
+    for (;;) {
+        ipl_t ipl = spin_lock(&process_lock);
+
+        pid = pid < numbers_end ? number_next(pid + 1) : numbers_end;
+        *p = process_find_locked(pid);
+        if ((*p && (*p)->state == PROCESS_LIVE && (*p)->nthreads) || pid >= numbers_end ||
+            thread_killed())
+            return ipl;
+        spin_unlock(&process_lock, ipl);
+    }
+}
+
+/* Take the table lock and find the process. A search for a name drops the lock, so what it has
+   found may have ended since: then it searches again. *p: NULL if there is none. Returns what
+   spin_lock() did. */
 static ipl_t find_and_lock(const struct target *t, const struct process **p)
 {
     struct search s = {.t = t, .self = process_self(), .found = t->pid};
-    bool search = t->search || t->by_name;
     ipl_t ipl;
 
+    if (t->search)
+        return next_and_lock(t->pid, p);
     for (;;) {
-        if (search) {
+        if (t->by_name) {
             s.found = 0;
             process_for_each(consider, &s);
         }
         ipl = spin_lock(&process_lock);
         *p = s.found ? process_find_locked(s.found) : NULL;
-        if (!search || !s.found || (*p && (*p)->state == PROCESS_LIVE))
+        if (!t->by_name || !s.found || (*p && (*p)->state == PROCESS_LIVE))
             return ipl;
         spin_unlock(&process_lock, ipl);
     }

@@ -9,7 +9,8 @@
  * Access modes: programs run in user mode, and the shell does what DCL does in supervisor mode.
  * Therefore any program may use supervisor mode; executive and kernel mode need SYSNAM.
  *
- * Locks: those of kernel/lnm. A definition can fail for lack of nonpaged pool.
+ * Locks: those of kernel/lnm, with which no access to user memory faults. A definition can fail for
+ * lack of nonpaged pool.
  */
 #include "kernel/sys/vms/lnm.h"
 
@@ -20,6 +21,7 @@
 #include "kernel/base/string.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/process.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/items.h"
@@ -129,9 +131,10 @@ static cond_t answer(const struct vms_item *item, const void *from, uint32_t len
 
     if (copyout(item->buffer, from, n) != 0)
         return SS$_ACCVIO;
-    if (item->wide)
-        vms_quad_out(item->return_length, n);
-    else if (item->return_length && copyout(item->return_length, &word, sizeof(word)) != 0)
+    if (!item->return_length)
+        return n < length ? SS$_BUFFEROVF : SS$_NORMAL;
+    if (item->wide ? copyout_u64(item->return_length, n) != 0
+                   : copyout(item->return_length, &word, sizeof(word)) != 0)
         return SS$_ACCVIO;
     return n < length ? SS$_BUFFEROVF : SS$_NORMAL;
 }
@@ -330,19 +333,40 @@ static cond_t translate_check_item(const struct vms_item *item, const void *arg)
     return translate_check(item);
 }
 
-/* Answer the items of *arg, a list that has been checked; arg NULL: there is none. */
+/* Answer the items of *arg, a list that has been checked; arg NULL: there is none. The LNM mutex is
+   that of all users, and a page fault can take as long as the server of a shared folder likes: so
+   an answer that would need one fails, with SS$_ACCVIO. */
 static cond_t translate_found(const struct lnm_view *v, void *arg)
 {
     const struct vms_item_list *list = arg;
     cond_t status = SS$_NORMAL, result = SS$_NORMAL;
     unsigned index = 0;
 
+    thread_self()->no_faults = true;
     for (unsigned i = 0; list && i < list->count && cond_ok(status); i++) {
         status = translate_item(v, &list->item[i], &index);
         if (status == SS$_BUFFEROVF)
             result = status;
     }
+    thread_self()->no_faults = false;
     return cond_ok(status) ? result : status;
+}
+
+/* Translate; again, if memory for the answers was not present, when it is. */
+static cond_t translate(const struct named *n, bool case_blind, struct vms_item_list *list)
+{
+    cond_t status;
+
+    do {
+        status = lnm_translate(&n->who, n->table, n->name, n->mode, case_blind, translate_found,
+                               list);
+        if (status != SS$_ACCVIO)
+            return status;
+        status = SS$_NORMAL;
+        for (unsigned i = 0; i < list->count && status == SS$_NORMAL; i++)
+            status = translate_check(&list->item[i]);
+    } while (status == SS$_NORMAL && !thread_killed());
+    return status == SS$_NORMAL ? SS$_ABORT : status;
 }
 
 cond_t vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode, uint64_t itmlst)
@@ -359,9 +383,7 @@ cond_t vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmo
     if (itmlst)
         status = vms_items_check(itmlst, next_item, translate_check_item, &list);
     if (status == SS$_NORMAL)
-        status = lnm_translate(&n.who, n.table, n.name, n.mode,
-                               (attributes & LNM$M_CASE_BLIND) != 0, translate_found,
-                               itmlst ? &list : NULL);
+        status = translate(&n, (attributes & LNM$M_CASE_BLIND) != 0, itmlst ? &list : NULL);
     if (itmlst)
         vms_items_end(&list);
     return status;

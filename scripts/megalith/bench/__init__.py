@@ -1,2 +1,2 @@
 """make bench: the runs (calls, cases), the evaluation (figures), plots and the page. Builds on
-`run` and `debug`."""
+`run`, `debug` and `verify`."""

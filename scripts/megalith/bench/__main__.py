@@ -4,15 +4,17 @@
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
+    scripts/bench linux           calls and faults beside Linux/Alpha's: userland/bench/rows
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/ and README.md
 
 Writes figures.json and SVG plots to build/bench/. Fails when an operation costs more than LIMIT
-times as much as on Linux/Alpha, when the start-up of a process grows with the section, when a
-process owns page tables besides shared ones, when a lock is held for longer than a constant
-(scripts/megalith/bench/figures.py), or when an operation costs more beside many things than its row
-in userland/bench/growth allows.
+times as much as on Linux/Alpha, when a row of /bench/rows costs more than half of it or more
+than its own bound (scripts/megalith/bench/linux_rows.py), when the start-up of a process grows with
+the section, when a process owns page tables besides shared ones, when a lock is held for longer
+than a constant (scripts/megalith/bench/figures.py), or when an operation costs more beside many
+things than its row in userland/bench/growth allows.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from megalith.bench import calls, cases, figures, growth, page, plots, pool
+from megalith.bench import calls, cases, figures, growth, linux_rows, page, plots, pool, profile
 from megalith.bench.guest import BenchError, build
 from megalith.run.ends import end
 from megalith.run.paths import BUILD
 
-PARTS = ("single", "startup", "pool", "growth")
+PARTS = ("single", "startup", "pool", "linux", "growth")
+QUICK = ("single", "startup", "pool")  # tests measure the others
 
 
 def tell(text: str) -> None:
@@ -60,6 +63,20 @@ def run_pool(folder: Path, quick: bool) -> tuple[list[dict], list[dict], bool]:
     rows, texts = pool.execute(pool.quick() if quick else pool.full(), tell)
     plots.plot_pool(rows, texts, folder)
     return rows, texts, show_bounds(pool.bounds(rows, texts))
+
+
+def run_linux() -> tuple[list[dict], list[dict], bool]:
+    """Also profiles rows that are far above their floors. Linux's own figures are committed:
+    scripts/linux-base --rows measures them anew."""
+    found = linux_rows.execute()
+    profiles = profile.of_rows(linux_rows.far(found))
+    for function in linux_rows.without_reason(found, profiles):
+        tell(f"scripts/megalith/bench/reasons.toml has no line for {function}")
+    return (
+        found,
+        profiles,
+        show_bounds(linux_rows.bounds(found, page.load(page.DATA)["linux_rows"])),
+    )
 
 
 def run_growth(folder: Path) -> tuple[list[dict], bool]:
@@ -109,7 +126,7 @@ def main() -> int:
     parser.add_argument("--bless", action="store_true")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", metavar="FOLDER")
     parser.add_argument(
-        "names", nargs="*", metavar="PART", help="single, startup, pool, growth, or a program"
+        "names", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}, or a program"
     )
     arguments = parser.parse_args()
     programs = [s.stem for s in calls.programs()]
@@ -125,8 +142,7 @@ def main() -> int:
     path = folder / "figures.json"
     data = {"calls": [], "startup": [], "pool": [], "pool_tools": [], "growth": []}
     data |= page.load(path) if path.exists() else {}
-    parts = PARTS[:-1] if arguments.quick else PARTS  # tests/test_growth.py measures the rest
-    chosen = arguments.names or list(parts)
+    chosen = arguments.names or list(QUICK if arguments.quick else PARTS)
     some = [n for n in chosen if n in programs] or (["calls"] if arguments.quick else [])
     kept = []
     try:
@@ -141,6 +157,9 @@ def main() -> int:
             kept.append(good)
         if "pool" in chosen:
             data["pool"], data["pool_tools"], good = run_pool(folder, arguments.quick)
+            kept.append(good)
+        if "linux" in chosen:
+            data["rows"], data["profiles"], good = run_linux()
             kept.append(good)
         if "growth" in chosen:
             data["growth"], good = run_growth(folder)

@@ -342,17 +342,6 @@ def bounds_table(rows: list[Row]) -> str:
 
 
 README_CALLS = [
-    "null_syscall",
-    "sched_yield",
-    "pipe_round_trip",
-    "fork_exit_wait",
-    "fault_demand_zero",
-    "fault_copy_on_write",
-    "fault_shared_valid",
-    "populate",
-    "unmap",
-    "populate_shared",
-    "unmap_shared",
     ("map 4 GiB through shared tables", "map_alloc_shared_4g"),
     ("map 8 GiB through shared tables", "map_alloc_shared_8g"),
     ("map 256 GiB through shared tables", "map_fluid_shared_256g"),

@@ -14,7 +14,7 @@ import json
 import re
 from pathlib import Path
 
-from megalith.bench import figures, growth, pool
+from megalith.bench import figures, growth, linux_programs, linux_rows, pool
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
 from megalith.run.paths import TOP
 
@@ -23,6 +23,7 @@ PAGES = [
     TOP / "docs" / "figures.md",
     TOP / "docs" / "paged-pool.md",
     TOP / "docs" / "choices.md",
+    TOP / "docs" / "performance.md",
     TOP / "README.md",
 ]
 PART = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
@@ -44,6 +45,7 @@ def dump(data: dict, path: Path) -> None:
 def parts(data: dict) -> dict[str, str]:
     """All tables, by their marks."""
     rows = data["startup"]
+    here, linux = data["rows"], data["linux_rows"]
     return {
         "fig4": figures.fig4_table(rows, [2, 4, 6, 8], ("private", "shared")),
         "fig4-27": figures.fig4_table(rows, [LARGE_GIB], ("private", "shared")),
@@ -64,6 +66,10 @@ def parts(data: dict) -> dict[str, str]:
         "bounds": figures.bounds_table(rows),
         "calls": figures.calls_table(data["calls"]),
         "calls-headline": figures.calls_table(data["calls"], figures.README_CALLS),
+        "rows": linux_rows.rows_table(here, linux),
+        "rows-headline": linux_rows.rows_table(here, linux, linux_rows.HEADLINE),
+        "profiles": linux_rows.profiles_table(here, data["profiles"]),
+        "programs": linux_programs.programs_table(data["programs"], data["linux_programs"]),
         "fluid-or-alloc": figures.calls_table(data["calls"], figures.FLUID_OR_ALLOC),
         "headline": figures.headline(rows),
         "growth": growth.growth_table(data["growth"]),

@@ -114,22 +114,21 @@ def _growth(rows: list[Row], ax: Axes) -> None:
 def _pool_uptime(rows: list[Row], ax: Axes) -> None:
     found = pool.pick(rows, "series", 1, "uptime")
     xs = [r["free_blocks"] for r in found]
-    ax.plot(
-        xs, [r["stall_ns"] for r in found], "o-", color="#c0504d", label="worst pause, lists off"
-    )
+    waits = [(r["free_blocks"], r["LNM"]["longest_wait_ns"]) for r in found]
+    waits = [w for w in waits if w[1]]
+    ax.plot(*zip(*waits, strict=True), "o", color="#c0504d", label="longest wait for LNM")
+    ax.plot(xs, [r["crelnm"][0] for r in found], "o-", color="#3b6fb6", label="$CRELNM, median")
     ax.plot(xs, [r["dellnm"][0] for r in found], "o-", color="#888", label="$DELLNM, median")
-    for r in pool.pick(rows, "series", 1, "reboot"):
-        ax.plot([r["free_blocks"]], [r["stall_ns"]], "D", color="#2b8a3e", label="after a reboot")
     for lal, r in pool.lists_of(rows, 1).items():
         if lal:
-            label = f"lists up to {lal:,}"
-            ax.plot([r["free_blocks"]], [r["stall_ns"]], "s", label=label)
-    _axes(ax, "A bystander's worst pause", "free blocks of paged pool", "instructions")
+            label = f"$CRELNM, lists up to {lal:,}"
+            ax.plot([r["free_blocks"]], [r["crelnm"][0]], "s", label=label)
+    _axes(ax, "While the pool becomes fragmented", "free blocks of paged pool", "instructions")
     ax.set_yscale("log")
 
 
 def _pool_record(rows: list[Row], texts: list[Row], ax: Axes) -> None:
-    found = pool.pick(rows, "record")
+    found = pool.pick(rows, "record", 4)
     xs = [r["at"] for r in found]
     kernel = [pool.kernel_percent(r) for r in found]
     ax.plot(xs, kernel, color="#c0504d", label="kernel mode, %")

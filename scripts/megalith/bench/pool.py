@@ -1,13 +1,13 @@
 """The case of the paged-pool paper: /bench/pool, the tables made from it, and its bounds.
 
-One boot with one CPU counts instructions: pauses while the pool becomes fragmented, then with
-lookaside lists off and on, and finally the system's own tools, which observe the users at work
-(WATCH). One boot with four CPUs under --schedule counts instructions of requests inside the kernel
-on 1, 2 and 4 CPUs at the same time, in a pool that was fragmented in one step, and lets "show
-system" observe the users (LOOKS). It repeats to the instruction, but its CPUs run in turn, so the
-waits of users there depend on the emulator's turns. Boots with 2 and 4 CPUs therefore give ratios
-of the waits: their time is that of the host, which stops virtual CPUs at any point. The "floor"
-says how long such stops are: users who take LNM as often and do not use the pool. One more boot has
+One boot with one CPU counts instructions: of the calls while the pool becomes fragmented, then with
+lookaside lists off and on, and shows the pool with "show memory" (MEMORY). One boot with four CPUs
+under --schedule repeats to the instruction, too, though its CPUs run in turn: in a pool that was
+fragmented in one step it measures how users wait for each other, with lists off and on; requests
+inside the kernel on 1, 2 and 4 CPUs at the same time; and what the system's own tools show of users
+at work (WATCH). Boots with 2 and 4 CPUs give ratios of the waits when CPUs really run at once:
+their time is that of the host, which stops virtual CPUs at any point. The "floor" says how long
+waits are without the pool: users who take LNM as often and do not use the pool. One more boot has
 the same names, and has just been booted.
 """
 
@@ -33,26 +33,40 @@ MACHINE += ["--set", "PQL_DJTQUOTA=1073741824", "--set", "LNMSHASHTBL=65536"]
 PAPER = {"free_blocks": 34826, "le64": 33533, "used": 61645783}
 BLOCKS_LEAST = 34_000
 HIT_MOST = 60  # instructions of pgd_alloc, and of pgd_free, with the call
-STALL_MOST = 0.01  # of the bystander's longest stall without lists
-FLOOR_MOST = 2.0  # the same with lists, relative to the stall when nothing uses the pool
+WAIT_MOST = 0.01  # of the waits without lists
+FLOOR_MOST = 2.0  # a translation with lists, relative to one while nobody uses the pool
 APART_MOST = 0.7  # kernel mode while nobody waits for a mutex, of that while somebody does
 OTHERS_MOST = 0.25  # requests of other sizes than the paper's busiest
 BUSIEST = range(80, 208 + 1)
 SIZES = (80, 144, 208)
+PROCESSES_SHOWN = 10  # of the samples on the page
 COMB = {"blocks": PAPER["free_blocks"], "names": 2 * PAPER["free_blocks"], "comb": 1}
 NONPAGED = (80, 208, 1024, 8192)
 AT_WORK = (1, 2, 4)
 SCHEDULE = 20  # one whose alarms preempt no thread: they only divide the time among CPUs
 
-WATCH = """\
-monitor /record /tmp/record /interval=0.05 &
-monitor=$!
-sleep {before}
+MEMORY = """\
+sleep {0}
 echo '=== memory'
 show memory /pool /full
+sysman parameters set RSVD_EXEC_1 512
+sleep {0}
+echo '=== memory-after'
+show memory /pool /full
+"""
+
+WATCH = """\
+monitor /record /tmp/record /interval={interval} &
+monitor=$!
+sleep {before}
 sda mtx start trace >/tmp/said
 sda pcs start trace >/tmp/said
-sleep {traced}
+for look in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+do
+echo '=== system'
+show system
+sleep {look}
+done
 sda mtx stop trace >/tmp/said
 sda pcs stop trace >/tmp/said
 echo '=== mutexes'
@@ -64,7 +78,7 @@ wc /tmp/record
 echo '=== cure'
 sysman parameters set RSVD_EXEC_1 512
 sysman parameters show PAGED_LAL_SIZE
-sleep {traced}
+sleep {after}
 sda mtx start trace >/tmp/said
 sda pcs start trace >/tmp/said
 sleep {traced}
@@ -76,20 +90,9 @@ echo '=== mutexes-after'
 sda mtx show trace /summary
 echo '=== routines-after'
 sda pcs show trace /summary /top=4
-echo '=== memory-after'
-show memory /pool /full
 kill $monitor
 echo '=== record'
 cat /tmp/record
-"""
-
-LOOKS = """\
-for look in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
-do
-echo '=== system'
-show system
-sleep 0.15
-done
 """
 
 
@@ -132,7 +135,7 @@ class Case:
                 row = json.loads(line)
                 if "report" not in row:  # of monitor /record
                     row = {"report": "record", "cpus_times": row.pop("cpus")} | row
-                if row["report"] == "parallel":
+                if self.schedule is not None and row["report"] != "record":
                     row = self.in_instructions(row)
                 rows.append(row | {"case": self.label, "cpus": self.cpus})
             elif line.startswith("=== "):
@@ -149,7 +152,11 @@ class Case:
         unit = 1 << Settings(b"", schedule=self.schedule).shift
 
         def scaled(key: str, value: Any) -> Any:
+            if isinstance(value, dict):  # of a mutex
+                return {k: scaled(k, v) for k, v in value.items()}
             if not isinstance(value, list):
+                return value // unit if key.endswith("_ns") else value
+            if key == "by_size":
                 return value
             if key.endswith("_count"):  # calls: all, undisturbed, that waited; how long
                 return [*value[:3], value[3] // unit]
@@ -167,19 +174,15 @@ def full() -> list[Case]:
     work = {"names": 180000, "users": 8, "think": 400000, "pairs": 100, "transactions": 6}
     lists = {"lal": "0,512,2560"}
     several = work | {"transactions": 3}
-    burst = {"burst": 5}
+    watch = WATCH.format(before=20, look=0.6, after=40, traced=10, interval=0.25)
     return [
-        Case(
-            "uptime",
-            _words(**work, **shape, **lists, **burst, series=12, floor=1),
-            watch=WATCH.format(before=5, traced=2),
-        ),
+        Case("uptime", _words(**work, **shape, **lists, series=12), watch=MEMORY.format(2)),
         Case(
             "parallel",
-            _words(**work | COMB, cost="0,512,2560", cpus=4),
+            _words(**work | COMB, **lists, floor=1, cost="0,512,2560", cpus=4, burst=5, rest=40),
             cpus=4,
             schedule=SCHEDULE,
-            watch=LOOKS,
+            watch=watch,
         ),
         Case("reboot", _words(**work, blocks=1, small=0)),
         Case("cpus", _words(**several, **shape, **lists, floor=1), cpus=2),
@@ -190,22 +193,21 @@ def full() -> list[Case]:
 def quick() -> list[Case]:
     # Users are woken by the clock, which also takes the samples, so they must run for over a tick.
     work = {"names": 6000, "users": 3, "think": 20000, "pairs": 80, "transactions": 1}
-    shape = {"blocks": 1000, "small": 800, "used": 4 << 20, "lal": "0,512"}
+    shape = {"blocks": 1000, "small": 800, "used": 4 << 20}
+    lists = {"lal": "0,512"}
+    comb = work | {"names": 2000, "blocks": 1000, "small": 0, "comb": 1}
+    watch = WATCH.format(before=0.3, look=0.05, after=0.5, traced=0.5, interval=0.05)
     return [
-        Case(
-            "uptime",
-            _words(**work, **shape, burst=2, series=2, floor=1),
-            watch=WATCH.format(before=0.3, traced=0.5),
-        ),
+        Case("uptime", _words(**work, **shape, **lists, series=2), watch=MEMORY.format(0.3)),
         Case(
             "parallel",
-            _words(**work | {"names": 2000}, blocks=1000, small=0, comb=1, cost="0,512", cpus=2),
+            _words(**comb, **lists, floor=1, cost="0,512", cpus=2, burst=2, rest=2),
             cpus=4,
             schedule=SCHEDULE,
-            watch=LOOKS,
+            watch=watch,
         ),
         Case("reboot", _words(**work, blocks=1, small=0)),
-        Case("cpus", _words(**work, **shape, floor=1), cpus=2),
+        Case("cpus", _words(**work, **shape, **lists, floor=1), cpus=2),
     ]
 
 
@@ -230,13 +232,18 @@ def pick(rows: list[Row], report: str, cpus: int = 1, case: str = "") -> list[Ro
     ]
 
 
-def lists_of(rows: list[Row], cpus: int) -> dict[int, Row]:
+# The cases of trials: by the number of CPUs, and IN_TURN for the four that run in turn.
+IN_TURN = 0
+_TRIALS = {IN_TURN: (4, "parallel"), 1: (1, "uptime"), 2: (2, "cpus"), 4: (4, "cpus")}
+
+
+def lists_of(rows: list[Row], trials: int) -> dict[int, Row]:
     """By PAGED_LAL_SIZE."""
-    return {r["lal"]: r for r in pick(rows, "lists", cpus)}
+    return {r["lal"]: r for r in pick(rows, "lists", *_TRIALS[trials])}
 
 
-def floor_of(rows: list[Row], cpus: int) -> Row:
-    return pick(rows, "floor", cpus)[0]
+def floor_of(rows: list[Row], trials: int) -> Row:
+    return pick(rows, "floor", *_TRIALS[trials])[0]
 
 
 def cure_at(texts: list[Row]) -> int:
@@ -245,12 +252,13 @@ def cure_at(texts: list[Row]) -> int:
 
 
 def kernel_percent(row: Row) -> float:
-    return 100 * sum(c["kernel"] for c in row["cpus_times"]) / row["interval"]
+    times = row["cpus_times"]
+    return 100 * sum(c["kernel"] for c in times) / row["interval"] / len(times)
 
 
 @dataclass(frozen=True)
 class Coincidence:
-    """Before lists were turned on: kernel mode, in percent of the CPU, in the intervals at whose
+    """Before lists were turned on: kernel mode, in percent of the CPUs, in the intervals at whose
     end a process was in MUTEX, and in the others; and the number of the former."""
 
     waiting: float
@@ -259,7 +267,7 @@ class Coincidence:
 
     @classmethod
     def of(cls, rows: list[Row], texts: list[Row]) -> Coincidence:
-        before = pick(rows, "record")[: cure_at(texts)]
+        before = pick(rows, "record", 4)[: cure_at(texts)]
         waiting = [kernel_percent(r) for r in before if r["states"]["MUTEX"]]
         others = [kernel_percent(r) for r in before if not r["states"]["MUTEX"]]
         return cls(
@@ -270,7 +278,7 @@ class Coincidence:
 def coincide(rows: list[Row], texts: list[Row]) -> str:
     c = Coincidence.of(rows, texts)
     return (
-        f"Before the cure kernel mode takes {c.waiting:.0f} % of the CPU in the {c.count} "
+        f"Before the cure kernel mode takes {c.waiting:.0f} % of the CPUs in the {c.count} "
         f"intervals at whose end somebody is in MUTEX, and {c.others:.0f} % in the others."
     )
 
@@ -342,24 +350,25 @@ def parallel_table(rows: list[Row]) -> str:
 
 def wait_table(rows: list[Row]) -> str:
     lines = []
-    for lal, r in lists_of(rows, 1).items():
-        line = [f"{lal:,}"]
+    trials = {f"{lal:,}": r for lal, r in lists_of(rows, IN_TURN).items()}
+    for lal, r in (trials | {"nobody uses the pool": floor_of(rows, IN_TURN)}).items():
+        line = [lal]
         for name in ("LNM", "PGDYN"):
             m = r[name]
             line += [f"{m['waits']:,}", f"{m['wait_ns'] / 1e6:,.1f}"]
             line += [f"{m['longest_wait_ns']:,}", f"{m['longest_ns']:,}"]
-        lines.append([*line, f"{r['stall_ns']:,}"])
+        lines.append([*line, _three(r["translate"])])
     head = ["PAGED_LAL_SIZE"]
     for name in ("LNM", "PGDYN"):
         head += [f"{name}: waits", "waited, million", "longest wait", "longest hold"]
-    return table([*head, "bystander's longest stall"], lines)
+    return table([*head, "bystander's translation"], lines)
 
 
 def cpus_table(rows: list[Row]) -> str:
     """Cost with lists off divided by cost with lists on, within one boot. The last columns: longest
     pauses in milliseconds of virtual time, and the ratio of that with lists on to the floor."""
     lines = []
-    for cpus in (1, 2, 4):
+    for cpus in (2, 4):
         by = lists_of(rows, cpus)
         for lal in [n for n in by if n and 0 in by]:
             off, on = by[0], by[lal]
@@ -395,9 +404,9 @@ def uptime_table(rows: list[Row]) -> str:
 
 
 def felt(rows: list[Row]) -> str:
-    """The number of free blocks from which on a pause is over a hundred times a translation."""
+    """The number of free blocks from which on a wait for LNM is over a hundred translations."""
     for r in pick(rows, "series", 1, "uptime"):
-        if r["stall_ns"] > 100 * r["translate"][0]:
+        if r["LNM"]["longest_wait_ns"] > 100 * r["translate"][0]:
             return f"Felt, that is over a hundred translations long, from {r['free_blocks']:,} on."
     return "Not felt."
 
@@ -416,6 +425,23 @@ def sizes_table(rows: list[Row]) -> str:
     return table(["bytes", "requests", "hits", "%"], lines)
 
 
+def wait_bounds(rows: list[Row]) -> list[Bound]:
+    """What users on several CPUs wait for each other with lists, relative to without."""
+    by, floor = lists_of(rows, IN_TURN), floor_of(rows, IN_TURN)
+    result = []
+    for lal in [n for n in by if n]:
+        on, off = by[lal], by[0]
+        text = f"time waited for LNM on 4 CPUs, PAGED_LAL_SIZE {lal:,} over 0"
+        result.append(Bound(text, on["LNM"]["wait_ns"] / off["LNM"]["wait_ns"], WAIT_MOST, ".5f"))
+        text = f"median of `$CRELNM` there, {lal:,} over 0"
+        result.append(Bound(text, on["crelnm"][0] / off["crelnm"][0], WAIT_MOST, ".5f"))
+        for what, name in enumerate(("median", "99th percentile", "longest")):
+            text = f"bystander's translation there, {name}, {lal:,} over nobody uses the pool"
+            ratio = on["translate"][what] / floor["translate"][what]
+            result.append(Bound(text, ratio, FLOOR_MOST, ".2f"))
+    return result
+
+
 def bounds(rows: list[Row], texts: list[Row]) -> list[Bound]:
     on = lists_of(rows, 1)
     result = []
@@ -432,14 +458,7 @@ def bounds(rows: list[Row], texts: list[Row]) -> list[Bound]:
         text = f"hit while {r['at_work']} of 4 CPUs are at work, PAGED_LAL_SIZE {r['lal']:,}"
         result.append(Bound(f"{text}, 99th percentile", worst, HIT_MOST))
     if on[0]["free_blocks"] >= BLOCKS_LEAST:
-        for lal in [n for n in on if n]:
-            ratio = on[lal]["stall_ns"] / on[0]["stall_ns"]
-            text = f"bystander's longest stall, PAGED_LAL_SIZE {lal:,} over 0"
-            result.append(Bound(text, ratio, STALL_MOST, ".5f"))
-            text = f"the same over a stall when nobody uses the pool, {lal:,}"
-            result.append(
-                Bound(text, on[lal]["stall_ns"] / floor_of(rows, 1)["stall_ns"], FLOOR_MOST, ".2f")
-            )
+        result += wait_bounds(rows)
         small = on[0]["le64"] / on[0]["free_blocks"]
         result.append(Bound("free blocks above 64 bytes, of all", 1 - small, 0.5, ".3f"))
         c = Coincidence.of(rows, texts)
@@ -452,9 +471,18 @@ def bounds(rows: list[Row], texts: list[Row]) -> list[Bound]:
     return result
 
 
+def shortened(text: str) -> str:
+    """Of samples by process, which are sorted, those of the ten processes that have most."""
+    head, *processes = text.split("\n\n")
+    more = len(processes) - PROCESSES_SHOWN
+    if not head.startswith("Traced") or "samples" not in head or more <= 0:
+        return text
+    return "\n\n".join([head, *processes[:PROCESSES_SHOWN], f"  (and of {more} more processes)"])
+
+
 def parts(rows: list[Row], texts: list[Row]) -> dict[str, str]:
     """The tables by their marks, and the output of the tools."""
-    found = {f"pool-{t['name']}": f"```\n{t['text']}\n```" for t in texts}
+    found = {f"pool-{t['name']}": f"```\n{shortened(t['text'])}\n```" for t in texts}
     lines = [[b.what, f"{b.value:{b.form}}", f"{b.most:{b.form}}"] for b in bounds(rows, texts)]
     return found | {
         "pool-shape": shape_table(rows),

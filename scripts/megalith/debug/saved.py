@@ -138,6 +138,8 @@ class SavedState(Memory):
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+        if self.path.is_char_device() or self.path.is_block_device():  # it may have no end
+            raise SavedError(f"{self.path} is no saved state: it is a device")
         try:
             self._archive = zipfile.ZipFile(self.path)
         except OSError as error:

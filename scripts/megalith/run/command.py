@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -119,6 +120,21 @@ def _addition(text: str) -> tuple[Path, str]:
     return _file(text), Path(text).name
 
 
+def _share(text: str) -> machines.Share:
+    """DIR, DIR:/path, and either with :ro."""
+    read_only = text.endswith(":ro") and not Path(text).is_dir()
+    name = text.removesuffix(":ro") if read_only else text
+    folder, separator, target = name.rpartition(":/")
+    if not separator or Path(name).is_dir():
+        folder, target = name, "share"
+    if not Path(folder).is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {folder}")
+    target = "/" + target.strip("/")
+    if not re.fullmatch(r"(/[^/\s]+)+", target) or re.search(r"/\.{1,2}(/|$)", target):
+        raise argparse.ArgumentTypeError(f"{target}: no path for a folder")
+    return machines.Share(Path(folder), target, read_only)
+
+
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="scripts/run",
@@ -168,6 +184,13 @@ def parser() -> argparse.ArgumentParser:
         "that runs before COMMAND",
     )
     several("--disk", "IMG", "disks", type=_file, help="a raw image, for a virtio disk")
+    several(
+        "--share",
+        "DIR[:/path][:ro]",
+        "shares",
+        type=_share,
+        help="a folder of this machine as a folder of the guest (default path: /share)",
+    )
     option(
         "--icount",
         action="store_true",
@@ -206,6 +229,12 @@ def parser() -> argparse.ArgumentParser:
         help="when the kernel panics, hangs, or powers itself off without a result, save the "
         "state to FILE for scripts/sda (scripts/save does it at any time)",
     )
+    option(
+        "--plugin",
+        metavar="FILE[,ARGS]",
+        default="",
+        help="load a plugin into the emulator (scripts/profile has one)",
+    )
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
     option("--append", metavar="WORDS", default="", help="more of the kernel's command line")
     option(
@@ -221,8 +250,6 @@ def configuration(options: argparse.Namespace) -> bytes | None:
     """The configuration blob that the options request, or none. Raises SysmanError, OSError."""
     if not (options.config or options.parameters or options.reservations):
         return None
-    if options.config and not (options.parameters or options.reservations):
-        return options.config.read_bytes()  # unchanged, even if damaged
     from sysman.configuration import Configuration
 
     wanted = Configuration.load(options.config) if options.config else Configuration()
@@ -241,7 +268,7 @@ def _programs(memory: int, command: list[str]) -> Path:
     return SMALL_INITRD if small else INITRD
 
 
-def _named(command: list[str], additions: list[tuple[Path, str]]) -> set[str]:
+def named_programs(command: list[str], additions: list[tuple[Path, str]]) -> set[str]:
     """Programs of /tests and /bench that the command names, or a script that is added."""
     texts = [" ".join(command)]
     for path, _name in additions:
@@ -249,6 +276,13 @@ def _named(command: list[str], additions: list[tuple[Path, str]]) -> set[str]:
         if b"\0" not in head:
             texts.append(head.decode(errors="replace"))
     return set(re.findall(r"/((?:tests|bench)/\w+)", "\n".join(texts)))
+
+
+@cache
+def files_of(path: Path, _changed: int) -> dict[str, tuple[int, bytes]]:
+    """The files of an initrd that was last changed then: a process that starts many machines reads
+    it once."""
+    return Archive.from_bytes(path.read_bytes()).files
 
 
 def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
@@ -262,8 +296,9 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
             command = ["/bin/sh", "--startup", *command]
         words = b"".join(os.fsencode(word) + b"\0" for word in command)
         archive.add(COMMAND_LINE, words, 0o644)
-    archive.files |= Archive.from_bytes(_programs(options.memory, command).read_bytes()).files
-    for name in sorted(_named(command, options.additions)):
+    programs = _programs(options.memory, command)
+    archive.files |= files_of(programs, programs.stat().st_mtime_ns)
+    for name in sorted(named_programs(command, options.additions)):
         if name not in archive.files and (STRIPPED / name).is_file():
             archive.add_file(STRIPPED / name, name)
     added = {name.strip("/") for _, name in options.additions}
@@ -295,6 +330,7 @@ def settings(
         words.append(f"time={int(time.time())}")
     if options.validate:
         words.append("validate")
+    words += [f"share{n}={share.path}" for n, share in enumerate(options.shares)]
     words += options.append.split()
     line = " ".join(words)
     if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:
@@ -306,8 +342,10 @@ def settings(
         cpus=options.smp or default_cpus(options),
         command_line=line,
         disks=tuple(options.disks),
+        shares=tuple(options.shares),
         icount=options.icount,
         schedule=options.schedule,
+        plugin=options.plugin,
         gdb=options.gdb or options.gdb_socket is not None,
         gdb_socket=options.gdb_socket,
         keep=options.save is not None or before_stop is not None,
@@ -352,6 +390,7 @@ def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             and "the one command line is all that a schedule needs to be repeated",
             "--icount": options.icount and "a recording counts instructions in its own way",
             "--disk": bool(options.disks) and "the contents of a disk are not recorded",
+            "--share": bool(options.shares) and "the contents of a folder are not recorded",
             "--gdb": (options.gdb or options.gdb_socket is not None)
             and "record first, and debug the replay",
             "--save": options.save is not None and "play the recording to where it is of interest",
@@ -537,7 +576,7 @@ def main(
                 programs=lambda: programs(options),
             )
             return session.run()
-    except MachineError as error:
+    except (MachineError, OSError) as error:
         print(f"scripts/run: {error}", file=sys.stderr)
         return STATUS_CANNOT_START
     except KeyboardInterrupt:

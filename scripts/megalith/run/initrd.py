@@ -1,6 +1,7 @@
 """cpio archives in the "newc" format, as the kernel's initrd reads them.
 
-Archives are deterministic: no times, owner 0, inode numbers in the order of adding.
+Archives are deterministic: no times, owner 0, inode numbers in the order of adding. The data of
+each file begins at a multiple of 8 bytes, so that the kernel copies it to pages by quadwords.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ import stat
 from pathlib import Path
 
 TRAILER = "TRAILER!!!"
+HEADER = 110
 
 
-def _entry(name: str, mode: int, inode: int, data: bytes) -> bytes:
+def _entry(at: int, name: str, mode: int, inode: int, data: bytes) -> bytes:
+    """An entry at an offset in the archive; NULs behind its name align the data."""
     raw = name.encode() + b"\0"
+    raw += b"\0" * (-(at + HEADER + len(raw)) % 8)
     links = 2 if stat.S_ISDIR(mode) else 1
     fields = (inode, mode, 0, 0, links, 0, len(data), 0, 0, 0, 0, len(raw), 0)
     header = b"070701" + b"".join(b"%08X" % field for field in fields) + raw
-    return header + b"\0" * (-len(header) % 4) + data + b"\0" * (-len(data) % 4)
+    return header + data + b"\0" * (-len(data) % 4)
 
 
 class Archive:
@@ -35,7 +39,7 @@ class Archive:
         self.add(name, path.read_bytes(), path.stat().st_mode & 0o777)
 
     def to_bytes(self) -> bytes:
-        out: list[bytes] = []
+        out = bytearray()
         folders: set[str] = set()
         inode = 0
         for name, (mode, data) in self.files.items():
@@ -47,12 +51,11 @@ class Archive:
                 if folder not in folders:
                     folders.add(folder)
                     inode += 1
-                    out.append(_entry(folder, stat.S_IFDIR | 0o755, inode, b""))
+                    out += _entry(len(out), folder, stat.S_IFDIR | 0o755, inode, b"")
             inode += 1
-            out.append(_entry(name, mode, inode, data))
-        out.append(_entry(TRAILER, 0, 0, b""))
-        archive = b"".join(out)
-        return archive + b"\0" * (-len(archive) % 512)
+            out += _entry(len(out), name, mode, inode, data)
+        out += _entry(len(out), TRAILER, 0, 0, b"")
+        return bytes(out) + b"\0" * (-len(out) % 512)
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Archive:
@@ -64,8 +67,8 @@ class Archive:
                 raise ValueError(f"no cpio header at offset {at}")
             fields = [int(raw[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
             mode, size, name_size = fields[1], fields[6], fields[11]
-            name = raw[at + 110 : at + 110 + name_size - 1].decode()
-            at += 110 + name_size + (-(110 + name_size) % 4)
+            name = raw[at + HEADER : at + HEADER + name_size].rstrip(b"\0").decode()
+            at += HEADER + name_size + (-(HEADER + name_size) % 4)
             if name == TRAILER:
                 return archive
             if stat.S_ISREG(mode):

@@ -8,6 +8,7 @@ which is removed when the machine is stopped.
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import signal
 import socket
@@ -15,6 +16,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from megalith.run.guest_memory import GuestMemory, data_address
@@ -32,6 +34,7 @@ CPUS_MAX = 4
 SCHEDULE_SHIFTS = (3, 4, 5, 6)
 # The loader copies at most 256 bytes, including the terminating zero.
 COMMAND_LINE_MAX = 255
+PLUGIN_SECONDS = 20
 
 PR_SET_PDEATHSIG = 1
 PR_SET_THP_DISABLE = 41
@@ -39,6 +42,15 @@ PR_SET_THP_DISABLE = 41
 
 class MachineError(Exception):
     """The emulator cannot be started, or its state cannot be saved, as requested."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A folder of the host that appears in the guest."""
+
+    folder: Path
+    path: str = "/share"
+    read_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,14 @@ class Settings:
     cpus: int = 1
     command_line: str = ""
     disks: tuple[Path, ...] = ()
+    shares: tuple[Share, ...] = ()
     icount: bool = False
     # QEMU's log of a run with one CPU: to be written, or to be replayed.
     record_log: Path | None = None
     replay_log: Path | None = None
     # Number of the schedule, which determines the order of events (kernel/sched/perturb.h).
     schedule: int | None = None
+    plugin: str = ""  # of QEMU: a file and its arguments, as -plugin takes them
     gdb: bool = False
     gdb_socket: Path | None = None
     keep: bool = False  # a machine that powers itself off is kept, so that it can be examined
@@ -78,7 +92,7 @@ class Settings:
         return SCHEDULE_SHIFTS[self.schedule % len(SCHEDULE_SHIFTS)]
 
 
-def _prepare_child() -> None:
+def _prepare_child(parent: int) -> None:
     """In the child before exec: no huge pages for guest memory, and end with the parent.
 
     With transparent huge pages a first write to guest memory costs 2 MiB of the host's, not 8
@@ -87,6 +101,8 @@ def _prepare_child() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it had ended before
+        os._exit(1)
 
 
 class Machine:
@@ -141,7 +157,7 @@ class Machine:
                     stdout=log,
                     stderr=log,
                     pass_fds=[other.fileno() for other in theirs],
-                    preexec_fn=_prepare_child,
+                    preexec_fn=partial(_prepare_child, os.getpid()),
                     # A ^C at the terminal is handled by the caller, which then ends the machine.
                     start_new_session=True,
                 )
@@ -185,6 +201,14 @@ class Machine:
             name = str(disk).replace(",", ",,")
             command += ["-drive", f"if=none,id=disk{number},format=raw,file={name}"]
             command += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+        for number, share in enumerate(settings.shares):
+            name = str(share.folder.resolve()).replace(",", ",,")
+            # With privileges files belong to whom the guest says, without to who runs this.
+            model = "passthrough" if os.geteuid() == 0 else "none"
+            backend = f"local,id=share{number},path={name},security_model={model}"
+            backend += ",multidevs=remap" + (",readonly=on" if share.read_only else "")
+            command += ["-fsdev", backend]
+            command += ["-device", f"virtio-9p-pci,fsdev=share{number},mount_tag=share{number}"]
         if settings.keep:
             command += ["-no-shutdown"]
         if settings.icount or settings.schedule is not None:
@@ -194,6 +218,8 @@ class Machine:
                 # Without sleep=off, with which QEMU 7.2 stops in the first idle moment.
                 name = str(log).replace(",", ",,")
                 command += ["-icount", f"shift=0,rr={mode},rrfile={name}"]
+        if settings.plugin:
+            command += ["-plugin", settings.plugin]
         if settings.gdb:
             assert self.folder is not None
             self.gdb_socket = settings.gdb_socket or self.folder / "gdb"
@@ -249,6 +275,9 @@ class Machine:
         if self.settings.before_stop is not None and not self.ended():
             self.settings.before_stop(self)
         if self.process is not None:
+            if self.settings.plugin and not self.ended():
+                self.request_end()  # plugins write their results then
+                self.wait_ended(PLUGIN_SECONDS)
             self.process.kill()
             self.process.wait()
         for ours in self._sockets:

@@ -7,10 +7,12 @@ Each has a folder `tests/programs/NAME` with a `recipe.toml`:
     tools                      packages that the build needs besides those of scripts/setup
     build                      a shell script, run in the unpacked source: $CROSS is the prefix
                                of the cross tools, $LINK the options for linking
-    native                     the same for this machine, if a case has `emulated = false`
+    native                     the same for this machine, if a case has `emulated = false`; without
+                               it, `build` with an empty $CROSS
     [files]                    what the build made, a file or folder = its name in the root
     [[case]] name, command     run in the root; relative paths
-             input, add        standard input; files of the recipe's folder that the root gets
+             input, add        standard input; files of the recipe's folder (or, with ../, of the
+                               one above) that the root gets
              options, seconds  more options of scripts/run, and its time limit
              known             a regular expression for lines that are left out of the comparison
              uses              other programs that are put into the root
@@ -18,6 +20,9 @@ Each has a folder `tests/programs/NAME` with a `recipe.toml`:
                                the recipe is a script that starts its emulation, so that they can
                                start each other
              expect            what it must print, with status 0, if Linux is not to be asked
+             suite             it runs many tests and prints how each ended: lines `NAME: RESULT`,
+                               where RESULT begins with passed, skipped, or what went wrong
+    [explained]                tests of a suite that fail here alone = why (docs/programs.md)
 
 What a case must print, and its status, is what the same command prints under QEMU's user-mode
 emulation of Linux/Alpha (`emulated = false`: on this machine's Linux, with a native build, for
@@ -26,13 +31,15 @@ expected output is committed.
 
 Sources and programs are kept in $XDG_CACHE_HOME/megalith/programs; a program that is there, built
 by the same recipe, is not built again. What has been fetched and built remains when a run is
-interrupted.
+interrupted, and so do the answers of the cases (build/programs): a case is run again when its
+recipe or the kernel has changed, or by --again. The closing table is made from those answers.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -41,11 +48,13 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from megalith.run.libraries import SYSTEM_FOLDER, interpreter
 from megalith.run.paths import TOP
+from megalith.verify.program_results import Answer, Counts, compare, count, table
 
 RECIPES = TOP / "tests/programs"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "megalith/programs"
@@ -72,6 +81,7 @@ class Case:
     uses: list[str] = field(default_factory=list)
     wrapped: bool = False
     expect: str = ""
+    suite: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,7 @@ class Recipe:
     case: list[dict]
     tools: list[str] = field(default_factory=list)
     native: str = ""
+    explained: dict[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -176,8 +187,12 @@ def fetch(recipe: Recipe) -> Path:
 # ---- building ----------------------------------------------------------------------------------
 
 
+def script_of(recipe: Recipe, native: bool) -> str:
+    return (native and recipe.native) or recipe.build
+
+
 def place_of(recipe: Recipe, native: bool) -> Path:
-    script = recipe.native if native else recipe.build
+    script = script_of(recipe, native)
     mark = hashlib.sha256(f"{recipe.sha256}{script}{recipe.files}".encode()).hexdigest()[:16]
     return CACHE / "built" / f"{recipe.name}-{'native-' if native else ''}{mark}"
 
@@ -189,7 +204,7 @@ def is_built(recipe: Recipe) -> bool:
 def built(recipe: Recipe, native: bool = False) -> Path:
     """The folder with the recipe's files, under their names in the guest. native: built for this
     machine."""
-    script = recipe.native if native else recipe.build
+    script = script_of(recipe, native)
     target = place_of(recipe, native)
     if target.exists():
         return target
@@ -223,12 +238,6 @@ def package_is_there(name: str) -> bool:
 # ---- running -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    output: str
-
-
 def files_below(place: Path) -> dict[str, Path]:
     """All files of a built program: name -> file of the host."""
     return {str(p.relative_to(place)): p for p in sorted(place.rglob("*")) if p.is_file()}
@@ -240,16 +249,16 @@ def files_of(recipe: Recipe, case: Case, programs: Path, native: bool = False) -
     found = files_below(programs)
     for other in (recipes()[name] for name in case.uses):
         found |= files_below(built(other, native))
-    return found | {name: recipe.folder / name for name in case.add}
+    return found | {Path(name).name: recipe.folder / name for name in case.add}
 
 
-def on_megalith(recipe: Recipe, case: Case, programs: Path) -> tuple[Answer, str]:
+def on_megalith(recipe: Recipe, case: Case, programs: Path) -> Answer:
     words = [str(TOP / "scripts/run"), "--timeout", str(case.seconds), "--validate", *case.options]
     for name, path in files_of(recipe, case, programs).items():
         words += ["--add", f"{path}:/{name}"]
     words += ["--", *case.command.split()]
     done = subprocess.run(words, input=case.input, capture_output=True, text=True, errors="replace")
-    return Answer(done.returncode, done.stdout), done.stderr
+    return Answer(done.returncode, done.stdout, done.stderr)
 
 
 def wrap(folder: Path) -> None:
@@ -266,7 +275,8 @@ def on_linux(recipe: Recipe, case: Case) -> Answer:
     programs = built(recipe, native=not case.emulated)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        for name, path in files_of(recipe, case, programs, case.wrapped).items():
+        native = case.wrapped or not case.emulated
+        for name, path in files_of(recipe, case, programs, native).items():
             (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, Path(folder) / name)
         words = case.command.split()
@@ -284,45 +294,59 @@ def on_linux(recipe: Recipe, case: Case) -> Answer:
             env={"PATH": "/bin", "HOME": "/", "TERM": "dumb"},
             timeout=case.seconds * 10,
         )
-    return Answer(done.returncode, done.stdout)
+    return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def compare(case: Case, here: Answer, there: Answer) -> list[str]:
-    """What differs, a line each; at most 20."""
-    known = re.compile(case.known) if case.known else None
-    ours, theirs = (
-        [line for line in text.splitlines() if not (known and known.search(line))]
-        for text in (here.output, there.output)
+def key_of(recipe: Recipe, case: Case, kernel: bool) -> str:
+    """A hash of all that a case's answer depends on: here the kernel too, on Linux not."""
+    parts = [(recipe.folder / name).read_bytes() for name in case.add]
+    parts += [str(place_of(recipe, not kernel)).encode(), json.dumps(asdict(case)).encode()]
+    parts += [str(place_of(recipes()[name], not kernel)).encode() for name in case.uses]
+    if kernel:
+        parts.append((TOP / "build/megalith.elf").read_bytes())
+    return hashlib.sha256(b"\0".join(hashlib.sha256(p).digest() for p in parts)).hexdigest()
+
+
+def remembered(path: Path, key: str, again: bool, ask: Callable[[], Answer]) -> Answer:
+    """The answer that the file holds for that key, else a new one, which it holds from then on."""
+    if path.exists() and not again:
+        known = json.loads(path.read_text())
+        if known["key"] == key:
+            return Answer(**known["answer"])
+    answer = ask()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"key": key, "answer": asdict(answer)}, indent=1))
+    return answer
+
+
+def run_case(recipe: Recipe, case: Case, programs: Path, place: Path, again: bool) -> Counts:
+    stem = re.sub(r"\W+", "-", case.name)
+    here = remembered(
+        place / f"{stem}.here",
+        key_of(recipe, case, True),
+        again,
+        lambda: on_megalith(recipe, case, programs),
     )
-    found = (
-        [f"status {here.status}, on Linux {there.status}"] if here.status != there.status else []
+    there = (
+        Answer(0, case.expect)
+        if case.expect
+        else remembered(
+            place / f"{stem}.linux",
+            key_of(recipe, case, False),
+            again,
+            lambda: on_linux(recipe, case),
+        )
     )
-    missing = [line for line in theirs if line not in set(ours)]
-    more = [line for line in ours if line not in set(theirs)]
-    found += [f"- {line}" for line in missing] + [f"+ {line}" for line in more]
-    if not found and ours != theirs:
-        found.append("the same lines in another order")
-    if not there.output:
-        found.append("no output on Linux")
-    return found[:20]
+    if case.suite:
+        return count(recipe.explained, here, there)
+    return Counts.of_one(compare(case.known, here, there))
 
 
-def run_program(recipe: Recipe, report: Path) -> list[tuple[str, str]]:
-    """Runs all cases: (case, "same" or what differs)."""
+def run_program(recipe: Recipe, report: Path, again: bool = True) -> Iterator[tuple[str, Counts]]:
+    """Runs all cases. again: those too whose answers the folder report holds already."""
     programs = built(recipe)
-    rows = []
     for case in recipe.cases:
-        here, console = on_megalith(recipe, case, programs)
-        there = Answer(0, case.expect) if case.expect else on_linux(recipe, case)
-        differs = compare(case, here, there)
-        place = report / recipe.name
-        place.mkdir(parents=True, exist_ok=True)
-        stem = re.sub(r"\W+", "-", case.name)
-        (place / f"{stem}.here").write_text(here.output)
-        (place / f"{stem}.linux").write_text(there.output)
-        (place / f"{stem}.console").write_text(console)
-        rows.append((case.name, "; ".join(differs) or "same"))
-    return rows
+        yield case.name, run_case(recipe, case, programs, report / recipe.name, again)
 
 
 def main() -> int:
@@ -332,6 +356,7 @@ def main() -> int:
     )
     parser.add_argument("name", nargs="*", help="programs (default: all)")
     parser.add_argument("--list", action="store_true", help="name the programs")
+    parser.add_argument("--again", action="store_true", help="run what has been run already too")
     parser.add_argument("--build", action="store_true", help="only fetch and build")
     options = parser.parse_args()
     known = recipes()
@@ -345,19 +370,30 @@ def main() -> int:
         for recipe in chosen:
             print(f"{recipe.name}: {recipe.archive}, {len(recipe.cases)} cases")
         return 0
-    bad = 0
+    if options.build:
+        return build_all(chosen)
+    rows: dict[str, Counts] = {}
+    for recipe in chosen:
+        rows[recipe.name] = Counts()
+        try:
+            for case, counts in run_program(recipe, TOP / "build/programs", options.again):
+                rows[recipe.name] += counts
+                print(f"{recipe.name}, {case}: {counts}", flush=True)
+        except (ProgramError, subprocess.TimeoutExpired) as error:
+            rows[recipe.name] += Counts.of_one([str(error)])
+            print(f"{recipe.name}: {error}", flush=True)
+    print(f"\n{table(rows)}")
+    return 1 if any(counts.open for counts in rows.values()) else 0
+
+
+def build_all(chosen: list[Recipe]) -> int:
     for recipe in chosen:
         try:
-            if options.build:
-                print(f"{recipe.name}: {built(recipe)}")
-                continue
-            rows = run_program(recipe, TOP / "build/programs")
+            print(f"{recipe.name}: {built(recipe)}", flush=True)
         except ProgramError as error:
-            rows = [("build", str(error))]
-        for case, result in rows:
-            bad += result != "same"
-            print(f"{recipe.name:10} {case:40} {result}", flush=True)
-    return 1 if bad else 0
+            print(f"{recipe.name}: {error}", flush=True)
+            return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -67,6 +67,26 @@ static double create_file(uint64_t n)
     return growth_median(&b, FILES);
 }
 
+/* The longest of n creations in one directory, at which its index grows. */
+static double longest_creation(uint64_t n)
+{
+    uint64_t longest = 0;
+
+    fill_directory(0);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t began;
+
+        numbered("f", i);
+        began = bench_clock();
+        create(name);
+        began = bench_clock() - began;
+        if (began > longest)
+            longest = began;
+    }
+    empty_directory(n);
+    return (double)longest;
+}
+
 static double stat_file(uint64_t n)
 {
     struct bench b = {0};
@@ -247,6 +267,8 @@ static double poll_one(uint64_t n)
 
 const struct growth_row growth_file[] = {
     {"create and close a file", "files in the directory", 100, 10000, 1.3, 29000, create_file},
+    {"the longest creation of a file", "files in the directory", 1000, 10000, 1.5, 0,
+     longest_creation},
     {"stat a file", "files in the directory", 100, 10000, 1.3, 5000, stat_file},
     {"stat a file of a common hash", "files of that hash", 100, 10000, 1.7, 0, stat_equal},
     {"read a directory, each entry", "files in the directory", 100, 10000, 1.5, 500, read_entry},

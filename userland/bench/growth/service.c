@@ -4,6 +4,7 @@
 #include <descrip.h>
 #include <iledef.h>
 #include <lnmdef.h>
+#include <megalith/info.h>
 #include <psldef.h>
 #include <secdef.h>
 #include <ssdef.h>
@@ -160,6 +161,26 @@ static double create_named(uint64_t n)
     return growth_median(&b, 1);
 }
 
+/* Ask for the last section in a list of all. */
+static double show_last(uint64_t n)
+{
+    struct _generic_64 region = make_region(16 * GIB, 0);
+    struct mega_section shown;
+    struct bench b = {0};
+    char name[32];
+
+    for (uint64_t i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "GROWTH_%lu", (unsigned long)i);
+        create_section(name, PAGE, &region);
+    }
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&b);
+        bench_need(mega$info(MEGA_INFO_SECTION, (int64_t)n - 1, &shown, sizeof(shown)) & 1);
+        bench_stop(&b);
+    }
+    return growth_median(&b, 1);
+}
+
 /* ---- logical names ---- */
 
 static struct dsc$descriptor_s str(const char *s)
@@ -223,6 +244,7 @@ const struct growth_row growth_service[] = {
     {"map a section", "mappings of it", 10, 10000, 1.3, 0, map_section},
     {"map a section into a region", "mappings of it", 10, 10000, 1.3, 0, map_section_region},
     {"create and delete a section", "sections", 10, 1000, 1.3, 0, create_named},
+    {"show the last section", "sections", 10, 1000, 1.3, 0, show_last},
     {"delete a section of 64 GiB, each page", "pages touched", 100, 1000, 1.3, 0, delete_fluid},
     {"translate a logical name", "names in LNM$PROCESS", 100, 10000, 1.3, 0, translate},
     {"define a logical name", "names in LNM$PROCESS", 100, 10000, 1.3, 0, define_one},

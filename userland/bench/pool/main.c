@@ -1,7 +1,7 @@
 /*
  *     pool [--seed N] [--names N] [--blocks N] [--small N] [--used BYTES] [--users N]
  *          [--transactions N] [--pairs N] [--think US] [--lal N,N...] [--series N]
- *          [--floor 1] [--cost N,N... --cpus N] [--watch SCRIPT [--burst N]]
+ *          [--floor 1] [--cost N,N... --cpus N] [--watch SCRIPT [--burst N] [--rest N]]
  *
  * Fragments paged pool into `blocks` free blocks, `small` of them of at most 64 bytes, with `used`
  * bytes in use, by `names` logical names of jobs. Then, for each PAGED_LAL_SIZE of the list, lets
@@ -34,7 +34,8 @@ struct options opt = {.seed = 1,
                       .transactions = 10,
                       .pairs = 20,
                       .think_us = 20000,
-                      .burst = 1};
+                      .burst = 1,
+                      .rest = 1};
 
 void status_need(int status, const char *what)
 {
@@ -93,6 +94,7 @@ int main(int argc, char **argv)
                  {"--think", &opt.think_us},
                  {"--series", &opt.series},
                  {"--burst", &opt.burst},
+                 {"--rest", &opt.rest},
                  {"--cpus", &opt.cpus},
                  {"--comb", &comb},
                  {"--floor", &floor}};

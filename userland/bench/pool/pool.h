@@ -45,7 +45,8 @@ extern struct options {
     unsigned series;   /* number of intermediate trials */
     unsigned cpus;     /* the most CPUs at once for --cost */
     const char *watch; /* a script that runs while users replace names */
-    unsigned burst;    /* while it runs, transactions and pauses are this many times as long */
+    unsigned burst;    /* while it runs, transactions are this many times as long, */
+    unsigned rest;     /* and the pauses between them this many times */
 } opt;
 
 /* ---- names.c ---- */

@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LISTS 160u /* lookaside lists of paged pool */
+#define LISTS     160u  /* lookaside lists of paged pool */
+#define FIRST_UID 1000u /* of the users; the bystander is root */
 
 static void sleep_us(uint64_t us)
 {
@@ -26,14 +27,15 @@ static uint32_t since(uint64_t before)
 
 /* Process of one user, which owns every n-th name: it replaces them in random order and pauses in
  * between. */
-static void user_works(unsigned self, unsigned transactions, enum work work, unsigned burst)
+static void user_works(unsigned self, unsigned transactions, enum work work, unsigned burst,
+                       unsigned rest)
 {
     uint64_t state = opt.seed * 77 + self * 1000003 + 1;
     struct user *u = &board->user[self];
 
     for (unsigned t = 0; t < transactions && !__atomic_load_n(&board->stop, __ATOMIC_ACQUIRE);
          t++) {
-        sleep_us(burst * (opt.think_us / 2 + random_next(&state) % opt.think_us));
+        sleep_us(rest * (opt.think_us / 2 + random_next(&state) % opt.think_us));
         for (unsigned p = 0; p < burst * opt.pairs; p++) {
             unsigned n = (unsigned)(random_next(&state) % opt.names) / opt.users * opt.users + self;
             unsigned size = random_size(&state);
@@ -74,7 +76,8 @@ static void bystander_works(void)
     }
 }
 
-static pid_t start(unsigned number, unsigned transactions, enum work work, unsigned burst)
+static pid_t start(unsigned number, unsigned transactions, enum work work, unsigned burst,
+                   unsigned rest)
 {
     pid_t pid;
 
@@ -88,8 +91,10 @@ static pid_t start(unsigned number, unsigned transactions, enum work work, unsig
     bench_clock_cost();
     if (number == opt.users)
         bystander_works();
-    else
-        user_works(number, transactions, work, burst);
+    else {
+        bench_need(setuid(FIRST_UID + number) == 0);
+        user_works(number, transactions, work, burst, rest);
+    }
     _exit(0);
 }
 
@@ -161,13 +166,14 @@ static void lists_row(const struct mega_pool_list *before)
 }
 
 /* Start the users and, after them, the bystander. */
-static void start_all(pid_t *pid, unsigned transactions, enum work work, unsigned burst)
+static void start_all(pid_t *pid, unsigned transactions, enum work work, unsigned burst,
+                      unsigned rest)
 {
     board->go = board->stop = 0;
     board->translations = board->longest_ns = 0;
     memset(board->user, 0, sizeof(board->user));
     for (unsigned i = 0; i <= opt.users; i++)
-        pid[i] = start(i, transactions, work, burst);
+        pid[i] = start(i, transactions, work, burst, rest);
 }
 
 static void join(pid_t pid)
@@ -182,7 +188,7 @@ void watched(const char *script)
     pid_t pid[USERS_MAX + 1], shell;
 
     set_parameter("PAGED_LAL_SIZE", 0);
-    start_all(pid, UINT32_MAX, WORK_NAMES, opt.burst);
+    start_all(pid, UINT32_MAX, WORK_NAMES, opt.burst, opt.rest);
     fflush(stdout);
     shell = fork();
     bench_need(shell >= 0);
@@ -212,7 +218,7 @@ void trial(const char *when, unsigned lal, unsigned transactions, enum work work
     for (unsigned i = 0; i < LISTS; i++)
         status_need(mega$info(MEGA_INFO_POOL_LIST, 1l << 32 | i, &lists[i], sizeof(lists[i])),
                     "POOL_LIST");
-    start_all(pid, transactions, work, 1);
+    start_all(pid, transactions, work, 1, 1);
     status_need(mega$control(MEGA_CTL_LOCK_STATS, 1, 0, 0, 0, 0), "LOCK_STATS");
     before = bench_clock();
     __atomic_store_n(&board->go, 1, __ATOMIC_RELEASE);

@@ -62,6 +62,20 @@ static void copied(void)
     fill();
 }
 
+#define HUGE (4ul << 20)
+static void huge(void)
+{
+    if (mmap((void *)PLACE, HUGE, RW,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED_NOREPLACE, -1,
+             0) != (void *)PLACE)
+        bail_out("no huge page");
+}
+static void huge_discarded(void)
+{
+    huge();
+    madvise((void *)PLACE, HUGE, MADV_DONTNEED);
+}
+
 static void drop(void) { munmap((void *)PLACE, 2 * PIECE); }
 
 static void file(int flags)
@@ -189,6 +203,8 @@ const struct scenario fault_scenarios[] = {
     FAULT("private file, read", private_file, read_place, drop_file),
     FAULT("private file, written", private_file, touch_place, drop_file),
     FAULT("shared file, written", shared_file, touch_place, drop_file),
+    FREE("copy of a huge page", huge, touch_place, drop),
+    FAULT("huge page that was discarded", huge_discarded, touch_place, drop),
     {.name = "fault: a file's hole, written",
      .call = UINT16_MAX,
      .prepare = hole,

@@ -122,6 +122,16 @@ static long do_map_huge(void)
     return raw6(SYS_mmap, ARENA, HUGE_BYTES, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED, -1ul, 0);
 }
+static long do_map_private_huge(void)
+{
+    return raw6(SYS_mmap, ARENA, HUGE_BYTES, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED, -1ul, 0);
+}
+static void make_private_huge(void)
+{
+    if (do_map_private_huge() != (long)ARENA)
+        bail_out("no private huge pages");
+}
 static void unmap_huge(void) { munmap((void *)ARENA, HUGE_BYTES); }
 static bool is_mapped(long r) { return r == (long)ARENA; }
 static bool is_protected(long r) { return r == 0; }
@@ -235,11 +245,19 @@ static bool is_received(long r)
 {
     return r == 100 && queued() == 0 && got.type == 3 && strcmp(got.text, "hello") == 0;
 }
+static bool is_copied(long r)
+{
+    return r == 100 && queued() == 1 && got.type == 3 && strcmp(got.text, "hello") == 0;
+}
 static bool is_no_queue(long r) { return r == 0 && msgget((key_t)KEY, 0) == -1; }
 static bool has_100(long r) { return r == 0 && ((struct msqid_ds *)COLD)->__msg_cbytes == 100; }
 
 static long do_send(void) { return raw6(SYS_msgsnd, A(id), A(&message), 100, 0, 0, 0); }
 static long do_receive(void) { return raw6(SYS_msgrcv, A(id), A(&got), 100, 0, IPC_NOWAIT, 0); }
+static long do_copy(void)
+{
+    return raw6(SYS_msgrcv, A(id), A(&got), 100, 0, IPC_NOWAIT | 040000, 0);
+}
 static long msg_ctl(unsigned long command, unsigned long at)
 {
     return raw6(SYS_msgctl, A(id), command | WIDE, at, 0, 0, 0);
@@ -291,6 +309,15 @@ const struct scenario ipc_scenarios[] = {
      .act = do_map_huge,
      .effect = is_mapped,
      .undo = unmap_huge},
+    {.name = "mmap, private huge pages",
+     .call = SYS_mmap,
+     .act = do_map_private_huge,
+     .effect = is_mapped,
+     .undo = unmap_huge},
+    BY("munmap, one of several private huge pages", SYS_munmap, make_private_huge, do_cut_huge,
+       is_protected, unmap_huge, 0),
+    BY("mprotect, private huge pages", SYS_mprotect, make_private_huge, do_protect_huge,
+       is_protected, unmap_huge, 0),
     WITH("shmctl, IPC_STAT", SYS_shmctl, make, do_stat, is_told, WARM),
     WITH("shmctl, IPC_SET", SYS_shmctl, make, do_set, is_open, WARM),
     WITH("shmctl, SHM_INFO", SYS_shmctl, make, do_info, NULL, WARM),
@@ -321,6 +348,7 @@ const struct scenario ipc_scenarios[] = {
      .undo = drop_queue},
     QUEUE("msgsnd", SYS_msgsnd, make_queue, do_send, is_queued, 0),
     QUEUE("msgrcv", SYS_msgrcv, make_queued, do_receive, is_received, NOTHING),
+    QUEUE("msgrcv, MSG_COPY", SYS_msgrcv, make_queued, do_copy, is_copied, 0),
     QUEUE("msgctl, IPC_STAT of a message", SYS_msgctl, make_queued, do_msg_stat, has_100, WARM),
     QUEUE("msgctl, IPC_SET of a message queue", SYS_msgctl, make_queue, do_msg_set, NULL, WARM),
     QUEUE("msgctl, IPC_RMID of a message queue", SYS_msgctl, make_queued, do_msg_remove,

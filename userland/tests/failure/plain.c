@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -169,6 +170,41 @@ static long futex_wait(void)
     return r == -ETIMEDOUT ? 0 : r;
 }
 
+#define LOCK_PI   6
+#define UNLOCK_PI 7
+
+/* A lock of another process, of which a wait is over at once. */
+static pid_t owner;
+static void cold_owned(void)
+{
+    owner = fork();
+    if (owner == 0)
+        for (;;)
+            pause();
+    cold_make();
+    *(uint32_t *)COLD = (uint32_t)owner;
+    warm_up();
+    settle();
+}
+static void cold_disowned(void)
+{
+    cold_drop();
+    kill(owner, SIGKILL);
+    waitpid(owner, NULL, 0);
+}
+static long futex_lock_pi(void)
+{
+    long r = raw6(SYS_futex, COLD, LOCK_PI, 0, (unsigned long)&at_once, 0, 0);
+
+    return r == -ETIMEDOUT ? 0 : r;
+}
+static long futex_own_pi(void)
+{
+    long r = raw6(SYS_futex, COLD, LOCK_PI, 0, 0, 0, 0);
+
+    return r ? r : raw6(SYS_futex, COLD, UNLOCK_PI, 0, 0, 0, 0);
+}
+
 /* An empty CPU mask, which is refused after it has been read. */
 static long no_affinity(void)
 {
@@ -232,6 +268,7 @@ const struct scenario plain_scenarios[] = {
     PLAIN("setgroups", SYS_setgroups, 0, 0),
     PLAIN("setpriority", SYS_setpriority),
     PLAIN("getpriority", SYS_getpriority),
+    PLAIN("membarrier", SYS_membarrier, 0, 0, 0),
     PLAIN("sched_yield", SYS_sched_yield),
     PLAIN("kill with no signal", SYS_kill, 1),
     PLAIN("tkill with no signal", SYS_tkill, 1),
@@ -268,6 +305,10 @@ const struct scenario plain_scenarios[] = {
     PLAIN("setdomainname", SYS_setdomainname, (unsigned long)"(none)", 6),
     PLAIN("setfsgid", SYS_setfsgid),
     PLAIN("setresgid", SYS_setresgid, 0, 0, 0),
+    PLAIN("sched_rr_get_interval", SYS_sched_rr_get_interval, 0, ROOM),
+    PLAIN("sched_getattr", SYS_sched_getattr, 0, ROOM, 48, 0),
+    PLAIN("membarrier", SYS_membarrier, 0, 0),
+    {.name = "setpgrp", .call = SYS_setpgrp, .flags = NOTHING | IN_CHILD},
     {.name = "setpgid", .call = SYS_setpgid, .flags = NOTHING | IN_CHILD},
     PLAIN("getrlimit", SYS_getrlimit, 7, ROOM),
     {.name = "setrlimit",
@@ -329,6 +370,16 @@ const struct scenario plain_scenarios[] = {
     {.name = "futex, untouched page",
      .call = SYS_futex,
      .act = futex_wait,
+     .prepare = cold_make,
+     .undo = cold_drop},
+    {.name = "futex, locked by another, with inheritance",
+     .call = SYS_futex,
+     .act = futex_lock_pi,
+     .prepare = cold_owned,
+     .undo = cold_disowned},
+    {.name = "futex, locked and unlocked with inheritance",
+     .call = SYS_futex,
+     .act = futex_own_pi,
      .prepare = cold_make,
      .undo = cold_drop},
     COLD_OUT("osf_getsysinfo, untouched page", SYS_osf_getsysinfo, 45, COLD, 8),

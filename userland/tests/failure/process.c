@@ -3,6 +3,7 @@
 #include "failure.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +22,9 @@ static long child;
 
 /* ---- fork ---- */
 
+#define HUGE    (4ul << 20)
+#define HUGE_AT PIECE /* in a table of its own */
+
 static void memory_of_every_kind(void)
 {
     char *p = (char *)KIN;
@@ -29,6 +33,9 @@ static void memory_of_every_kind(void)
     if (mmap(p + 64 * PAGE, PAGES * PAGE, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
         bail_out("no shared memory");
+    if (mmap(p + HUGE_AT, HUGE, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+        bail_out("no huge page");
     for (unsigned i = 0; i < PAGES; i++)
         p[i * PAGE] = p[(i + 64) * PAGE] = (char)i;
 }
@@ -52,6 +59,7 @@ static void memory_drop(void)
 {
     munmap((void *)KIN, PAGES * PAGE);
     munmap((void *)(KIN + 64 * PAGE), PAGES * PAGE);
+    munmap((void *)(KIN + HUGE_AT), HUGE);
 }
 
 /* The child returns by its exit status whether its memory equals its parent's. */
@@ -81,6 +89,16 @@ static long do_clone_vm(void)
     return pid;
 }
 
+static long do_clone_pidfd(void)
+{
+    long pid = raw6(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, 0, COLD, 0, 0, 0);
+
+    if (pid == 0)
+        raw6(SYS_exit, EXITED, 0, 0, 0, 0, 0);
+    child = pid;
+    return pid;
+}
+
 static long do_vfork(void)
 {
     long pid = raw6(SYS_vfork, 0, 0, 0, 0, 0, 0);
@@ -102,6 +120,11 @@ static bool child_was_right(long r)
 }
 
 static bool clone_was_right(long r) { return *(int *)COLD == r && child_was_right(r); }
+
+static bool pidfd_was_right(long r)
+{
+    return child_was_right(r) && raw6(SYS_close, (unsigned long)*(int *)COLD, 0, 0, 0, 0, 0) == 0;
+}
 
 static void reap(void)
 {
@@ -191,6 +214,29 @@ static long do_exec(void)
                 (unsigned long)environment, 0, 0, 0);
 }
 
+static long do_execveat(void)
+{
+    return raw6(SYS_execveat, (unsigned long)AT_FDCWD, (unsigned long)"/tests/failure",
+                (unsigned long)arguments, (unsigned long)environment, 0, 0);
+}
+
+static int program = -1;
+
+static void open_prepare(void)
+{
+    exec_prepare();
+    program = open("/tests/failure", O_PATH);
+}
+
+static void open_undo(void) { close(program); }
+
+/* By a descriptor, for which a path is made. */
+static long do_execveat_file(void)
+{
+    return raw6(SYS_execveat, (unsigned long)program, (unsigned long)"", (unsigned long)arguments,
+                (unsigned long)environment, AT_EMPTY_PATH, 0);
+}
+
 static long do_exec_link(void)
 {
     return raw6(SYS_execve, (unsigned long)"/tmp/program", (unsigned long)arguments, 0, 0, 0, 0);
@@ -257,6 +303,13 @@ const struct scenario process_scenarios[] = {
      .effect = clone_was_right,
      .undo = clone_undo,
      .flags = WARM},
+    {.name = "clone, a file for the child",
+     .call = SYS_clone,
+     .prepare = cold_make,
+     .act = do_clone_pidfd,
+     .effect = pidfd_was_right,
+     .undo = clone_undo,
+     .flags = WARM},
     {.name = "vfork", .call = SYS_vfork, .act = do_vfork, .effect = child_was_right, .undo = reap},
     {.name = "wait4",
      .call = SYS_wait4,
@@ -280,6 +333,19 @@ const struct scenario process_scenarios[] = {
      .call = SYS_execve,
      .prepare = exec_prepare,
      .act = do_exec,
+     .flags = IN_CHILD,
+     .right = {{IN_FAULT, -ENOMEM}}},
+    {.name = "execveat",
+     .call = SYS_execveat,
+     .prepare = exec_prepare,
+     .act = do_execveat,
+     .flags = IN_CHILD,
+     .right = {{IN_FAULT, -ENOMEM}}},
+    {.name = "execveat of an open file",
+     .call = SYS_execveat,
+     .prepare = open_prepare,
+     .act = do_execveat_file,
+     .undo = open_undo,
      .flags = IN_CHILD,
      .right = {{IN_FAULT, -ENOMEM}}},
     {.name = "execve through a link",

@@ -105,8 +105,36 @@ static void make_sealable(void)
     other = memfd_create("sealed", MFD_ALLOW_SEALING);
 }
 
+#define HUGE    (4ul << 20)
+#define HUGE_AT (24 * BLOCK)
+
+static void make_huge(void)
+{
+    make();
+    close(other);
+    other = memfd_create("huge", MFD_HUGETLB);
+}
+
+static long map_huge(unsigned long n, unsigned flags)
+{
+    return raw6(SYS_mmap, HUGE_AT, n, PROT_READ | PROT_WRITE, flags | MAP_FIXED, A(other), 0);
+}
+static long do_map_huge(void) { return map_huge(3 * HUGE, MAP_SHARED); }
+static long do_map_huge_private(void) { return map_huge(2 * HUGE, MAP_PRIVATE); }
+static long do_cut_huge(void) { return raw6(SYS_ftruncate, A(other), HUGE, 0, 0, 0, 0); }
+static bool is_huge(long r) { return r == (long)HUGE_AT; }
+
+static void make_huge_mapped(void)
+{
+    make_huge();
+    if (!is_huge(map_huge(2 * HUGE, MAP_SHARED)))
+        bail_out("no file of huge pages");
+    munmap((void *)HUGE_AT, 2 * HUGE);
+}
+
 static void drop(void)
 {
+    munmap((void *)HUGE_AT, 3 * HUGE);
     cold_drop();
     raw6(SYS_close_range, 3, 255, 0, 0, 0, 0);
     fd = other = folder = ends[0] = ends[1] = -1;
@@ -247,6 +275,16 @@ static long do_writev_many(void) { return on(SYS_writev, fd, A(pieces), MANY, 0)
 static long do_seal(void) { return on(SYS_fcntl, other, F_ADD_SEALS, F_SEAL_GROW, 0); }
 
 /* Extended attributes: no file has any, which is said when the file has been found. */
+/* Nothing can be mounted, and /tmp is no mount. */
+static long do_mount(void)
+{
+    return refused(raw6(SYS_mount, A("none"), A(TMP), A("none"), 0, 0, 0), ENODEV);
+}
+static long do_umount2(void) { return refused(raw6(SYS_umount2, A(TMP), 0, 0, 0, 0, 0), EINVAL); }
+static long do_oldumount(void)
+{
+    return refused(raw6(SYS_oldumount, A(TMP), 0, 0, 0, 0, 0), EINVAL);
+}
 static long do_setxattr(void)
 {
     return refused(raw6(SYS_setxattr, A(LINK), A("user.a"), A(text), 5, 0, 0), EOPNOTSUPP);
@@ -310,6 +348,9 @@ const struct scenario storage_scenarios[] = {
     WITH("fstatfs", SYS_fstatfs, make, do_fstatfs, told, 0),
     WITH("fstatfs64", SYS_fstatfs64, make, do_fstatfs64, told, 0),
     WITH("ustat", SYS_ustat, make, do_ustat, told, 0),
+    WITH("mount", SYS_mount, make, do_mount, NULL, 0),
+    WITH("umount2", SYS_umount2, make, do_umount2, NULL, 0),
+    WITH("oldumount", SYS_oldumount, make, do_oldumount, NULL, 0),
     WITH("getdents", SYS_getdents, make, do_getdents, NULL, 0),
     PATH("sync", SYS_sync, NULL, NOTHING, 0),
     WITH("syncfs", SYS_syncfs, make, do_syncfs, NULL, NOTHING),
@@ -325,6 +366,13 @@ const struct scenario storage_scenarios[] = {
      .undo = drop},
     PATH("memfd_create", SYS_memfd_create, opened, 0, A("name"), MFD_ALLOW_SEALING),
     PATH("memfd_create, name in an untouched page", SYS_memfd_create, opened, WARM, COLD, 0),
+    PATH("memfd_create, huge pages", SYS_memfd_create, opened, 0, A("name"), MFD_HUGETLB),
+    WITH("mmap, a file of huge pages", SYS_mmap, make_huge, do_map_huge, is_huge, 0),
+    WITH("mmap, a file of huge pages that has grown", SYS_mmap, make_huge_mapped, do_map_huge,
+         is_huge, 0),
+    WITH("mmap, a file of huge pages, private", SYS_mmap, make_huge_mapped, do_map_huge_private,
+         is_huge, 0),
+    WITH("ftruncate, a file of huge pages", SYS_ftruncate, make_huge_mapped, do_cut_huge, NULL, 0),
     WITH("fcntl, a seal", SYS_fcntl, make_sealable, do_seal, NULL, NOTHING),
 
     WITH("flock", SYS_flock, make, do_flock, is_flocked, 0, NO_LOCK),

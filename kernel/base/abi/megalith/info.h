@@ -196,12 +196,16 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_SECTIONS,
                   MEGA_QUOTA_TIMERS,
                   MEGA_QUOTA_WATCHES,
+                  MEGA_QUOTA_INOTIFY,
+                  MEGA_QUOTA_INOTIFY_WATCHES,
                   MEGA_QUOTA_FLIGHTS,
                   MEGA_QUOTA_LOCKS,
                   MEGA_QUOTA_IPC,
+                  MEGA_QUOTA_MESSAGE_BYTES,
                   MEGA_QUOTA_SHARED,
                   MEGA_QUOTA_REGIONS,
                   MEGA_QUOTA_SECTION_MAPS,
+                  MEGA_QUOTA_PTYS,
                   MEGA_QUOTA_HUGE_PAGES,
                   MEGA_QUOTA_KINDS
 };

@@ -30,6 +30,7 @@ void mutex_lock_shared(struct mutex *m);
 void mutex_unlock_shared(struct mutex *m);
 int mutex_lock_killable(struct mutex *m);
 int mutex_lock_shared_killable(struct mutex *m);
+bool mutex_wanted(const struct mutex *m);
 bool mutex_held(const struct mutex *m);
 
 #endif

@@ -1,0 +1,272 @@
+// TAP
+// RUN: --smp 1 --icount -m 1G
+// RUN: --smp 2 -m 1G
+// RUN: --smp 4 -m 1G
+// SECONDS: 120
+/*
+ * A process that is killed amid a call that concerns a crowd ends soon, and what it has left undone
+ * is done by others.
+ *
+ * On one CPU with --icount the time from the signal to the end of wait() is counted in
+ * instructions. Others of the crowd run meanwhile: so the bound is ELAPSED, a fraction of what
+ * the whole call would take.
+ */
+#define _GNU_SOURCE
+#include <company.h>
+#include <descrip.h>
+#include <iledef.h>
+#include <lnmdef.h>
+#include <megalith/info.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sem.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+
+#define PAGE    8192ul
+#define ELAPSED 40000000ul
+
+static struct shared {
+    uint32_t begun; /* calls of the victim */
+    uint32_t ended;
+    uint32_t passed; /* waiters that went on */
+} *shared;
+
+static uint32_t load(const uint32_t *n) { return __atomic_load_n(n, __ATOMIC_ACQUIRE); }
+static void count(uint32_t *n) { __atomic_fetch_add(n, 1, __ATOMIC_RELEASE); }
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Does an instruction take a nanosecond? */
+static bool counted(void)
+{
+    struct mega_cpu c;
+
+    return !(mega$info(MEGA_INFO_CPU, 1, &c, sizeof(c)) & 1);
+}
+
+static void await_count(const uint32_t *n, uint32_t want)
+{
+    for (unsigned tries = 0; load(n) < want; tries++) {
+        if (tries == 20000)
+            bail_out("a process is not ready");
+        usleep(1000);
+    }
+}
+
+/* Kill who is in its call, or was not when the signal came: then false. *ns: what it still took. */
+static bool kill_amid(pid_t pid, uint64_t *ns)
+{
+    uint64_t from;
+    int status;
+
+    await_count(&shared->begun, 1);
+    usleep(1000);
+    from = now_ns();
+    kill(pid, SIGKILL);
+    if (waitpid(pid, &status, 0) != pid)
+        bail_out("no victim");
+    *ns = now_ns() - from;
+    return load(&shared->ended) == 0;
+}
+
+/* ---- semaphores ---- */
+
+#define PARTIES    120 /* let go on when the semaphore is set; before them, as many that are not */
+#define OPERATIONS 500
+
+static int set;
+
+/* Wait for `need` of semaphore 0, after operations on semaphore 1 that never wait; take 1 of it and
+ * give it back, after which all who wait may be looked at again. */
+static void party(short need)
+{
+    static struct sembuf ops[OPERATIONS];
+
+    if (must_fork() != 0)
+        return;
+    for (unsigned k = 0; k < OPERATIONS - 2; k++)
+        ops[k] = (struct sembuf){1, 0, 0};
+    ops[OPERATIONS - 2] = (struct sembuf){0, (short)-need, 0};
+    ops[OPERATIONS - 1] = (struct sembuf){0, need, 0};
+    if (semop(set, ops, OPERATIONS) == 0)
+        count(&shared->passed);
+    _exit(0); /* or the set was removed */
+}
+
+static void await_parties(int n)
+{
+    for (unsigned tries = 0; semctl(set, 0, GETNCNT) != n; tries++) {
+        if (tries == 20000)
+            bail_out("the parties do not wait");
+        usleep(1000);
+    }
+}
+
+static void __attribute__((noreturn)) set_it(void)
+{
+    count(&shared->begun);
+    semctl(set, 0, SETVAL, 1);
+    count(&shared->ended);
+    pause();
+    _exit(0);
+}
+
+static void semaphores(void)
+{
+    uint64_t ns, from;
+    bool amid;
+    pid_t pid;
+
+    set = semget(IPC_PRIVATE, 3, 0600);
+    for (unsigned i = 0; i < PARTIES; i++)
+        party(2);
+    await_parties(PARTIES);
+    for (unsigned i = 0; i < PARTIES; i++)
+        party(1);
+    await_parties(2 * PARTIES);
+    pid = must_fork();
+    if (pid == 0)
+        set_it();
+    amid = kill_amid(pid, &ns);
+    diag("killed after %u had gone on, in %lu ns", load(&shared->passed), ns);
+    ok(!counted() || (amid && ns < ELAPSED), "a semaphore is set for many: its setter is killed");
+    from = now_ns();
+    ok(semctl(set, 0, GETVAL) == 1, "the value was set");
+    ok(!counted() || now_ns() - from < ELAPSED, "which others see at once");
+    await_count(&shared->passed, PARTIES);
+    await_parties(PARTIES);
+    ok(true, "all who may have gone on");
+    is(semctl(set, 0, IPC_RMID), 0, "the set is removed");
+    for (unsigned i = 0; i < 2 * PARTIES; i++)
+        if (wait(NULL) < 0)
+            bail_out("a party is lost");
+    is(load(&shared->passed), PARTIES, "and the others have failed");
+}
+
+/* ---- logical names ---- */
+
+#define NAMES     100000
+#define FEW_NAMES 500
+#define LATEST    4000000ul /* ns, the CPU time of others included */
+
+static struct dsc$descriptor_s text(const char *s)
+{
+    return (struct dsc$descriptor_s){(unsigned short)strlen(s), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                     (char *)s};
+}
+#define D(s) (&(struct dsc$descriptor_s[1]){text(s)}[0])
+
+static bool define(const char *table, const char *name)
+{
+    ILE3 items[] = {{1, LNM$_STRING, (void *)"v", NULL}, {0}};
+
+    return sys$crelnm(NULL, D(table), D(name), NULL, items) & 1;
+}
+
+static bool make_table(const char *name)
+{
+    return sys$crelnt(NULL, NULL, NULL, NULL, NULL, D(name), D("LNM$SYSTEM_DIRECTORY"), NULL) & 1;
+}
+
+/* A table with names and, below it, tables one below the other. */
+static bool make_names(unsigned n)
+{
+    bool made = make_table("CROWD");
+    char name[16], up[16] = "CROWD";
+
+    for (unsigned k = 0; k < n && made; k++) {
+        snprintf(name, sizeof(name), "N%u", k);
+        made = define("CROWD", name);
+    }
+    for (unsigned k = 0; k < 500 && made; k++) {
+        snprintf(name, sizeof(name), "CROWD_%u", k);
+        made = sys$crelnt(NULL, NULL, NULL, NULL, NULL, D(name), D(up), NULL) & 1;
+        strcpy(up, name);
+    }
+    return made;
+}
+
+static pid_t in_victim(bool (*call)(void))
+{
+    pid_t pid;
+
+    shared->begun = shared->ended = 0;
+    pid = must_fork();
+    if (pid == 0) {
+        bool done;
+
+        count(&shared->begun);
+        done = call();
+        count(&shared->ended);
+        _exit(!done);
+    }
+    return pid;
+}
+
+/* Others use logical names while it makes its call: the longest that they need, in ns. */
+static uint64_t longest_define(bool (*call)(void))
+{
+    pid_t pid = in_victim(call);
+    uint64_t most = 0;
+    bool wrong = false;
+    int status;
+
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        uint64_t from = now_ns();
+
+        wrong |= !define("LNM$PROCESS", "OTHER");
+        most = now_ns() - from > most ? now_ns() - from : most;
+        usleep(100);
+    }
+    ok(!wrong && status == 0, "it is deleted, while others define names");
+    return most;
+}
+
+static bool delete_table(void)
+{
+    return sys$dellnm(D("LNM$SYSTEM_DIRECTORY"), D("CROWD"), NULL) & 1;
+}
+static bool delete_names(void) { return sys$dellnm(D("CROWD"), NULL, NULL) & 1; }
+static bool supersede_table(void) { return make_table("CROWD"); }
+
+static void names(void)
+{
+    static bool (*const calls[])(void) = {delete_names, supersede_table, delete_table};
+    uint64_t ns;
+    bool amid;
+
+    ok(make_names(NAMES), "a table with many names");
+    amid = kill_amid(in_victim(delete_table), &ns);
+    ok(!counted() || (amid && ns < LATEST), "who deletes it is killed in %lu ns", ns);
+    ns = longest_define(delete_table);
+    ok(!counted() || ns < LATEST, "who defines names waits for %lu ns at most", ns);
+    for (unsigned k = 0; k < 3; k++) {
+        ok(make_names(FEW_NAMES) && calls[k](), "names and tables are made and deleted");
+        is(sys$trnlnm(NULL, D("CROWD"), D("N1"), NULL, NULL) & 1, 0, "the names are gone");
+        is(sys$trnlnm(NULL, D("LNM$SYSTEM_DIRECTORY"), D("CROWD_0"), NULL, NULL) & 1, k == 0,
+           "and the tables below, but with all names");
+        ok(k == 2 || delete_table(), "the table goes");
+    }
+}
+
+int main(void)
+{
+    shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    semaphores();
+    names();
+    return tap_done();
+}
