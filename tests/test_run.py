@@ -21,6 +21,7 @@ from megalith.run import frames
 from megalith.run.machine import Machine
 from megalith.run.monitor import MonitorError
 from megalith.run.paths import TOP
+from megalith.run.session import ConsoleLines
 
 RUN = str(TOP / "scripts/run")
 CROSS_CC = str(TOP / "scripts/cc")
@@ -405,3 +406,19 @@ def test_nothing_follows_the_result(smp: int, tmp_path: Path) -> None:
         if levels:
             return
     pytest.fail("nobody could look at the CPUs")
+
+
+def test_lines_of_the_console_are_not_cut_by_others() -> None:
+    """What the program writes goes to the same place by another line of the machine."""
+    end, fd = os.pipe()
+    lines = ConsoleLines(fd)
+    lines.feed(b"kernel: a mess")
+    os.write(fd, b"program: done\n")
+    lines.feed(b"age\r\nlogin: ")
+    os.write(fd, b"program: more\n")
+    assert lines.due is not None
+    lines.flush()  # as the session does when that time has come
+    assert lines.due is None
+    os.close(fd)
+    with open(end, "rb") as reader:
+        assert reader.read() == (b"program: done\nkernel: a message\nprogram: more\nlogin: ")

@@ -57,8 +57,12 @@ def descendants(of: int, without: frozenset[int] = frozenset()) -> set[int]:
 
 
 def words_of(pid: int) -> str:
+    """The command of a process. Linux has none for a moment in the middle of exec, and then the
+    process that started it may be running again already."""
+    path = Path(f"/proc/{pid}/cmdline")
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
+        wait_for(lambda: not runs(pid) or path.read_bytes())
+        return path.read_bytes().replace(b"\0", b" ").decode()[:200]
     except OSError:
         return "(ended)"
 

@@ -628,14 +628,20 @@ static bool copy_program(void)
     return room;
 }
 
-/* Beside other programs that fill the memory (soak), room may be long in coming. */
+/* Beside other programs that fill the memory (soak), room may be long in coming. Calls of another
+ * run may have made PROGRAM a directory with names in it. */
 static void make_program(void)
 {
     unsigned tries = 0;
 
     mkdir(HOME, 0777);
     while (!copy_program()) {
-        unlink(PROGRAM);
+        if (unlink(PROGRAM) && rmdir(PROGRAM)) {
+            char aside[64];
+
+            snprintf(aside, sizeof(aside), HOME "/was.%d.%u", getpid(), tries);
+            rename(PROGRAM, aside);
+        }
         if (++tries == 1000)
             bail_out("no room for a program: %s", strerror(errno));
         nap_ms(10);

@@ -35,6 +35,8 @@ POWER_OFF_SECONDS = 10.0
 PANIC_LAST_LINE = b"PANIC: end"
 PANIC_QUIET_SECONDS = 0.05
 PANIC_LIMIT_SECONDS = 60.0
+# How long the rest of a line of the console may be in coming before its beginning is shown.
+LINE_SECONDS = 0.2
 # Interval at which the end of input is repeated to an interactive session.
 END_OF_INPUT_EVERY = 1.0
 # Interval at which a run whose limit has passed on the host is checked for its own progress.
@@ -73,6 +75,30 @@ def write_lossy(fd: int, data: bytes) -> None:
         write_all(fd, data)
     except OSError:
         pass
+
+
+class ConsoleLines:
+    """Writes the console to a file descriptor that has other lines too, from the program on COM2 and
+    from here: whole lines where possible, so that the others do not end up inside one. What has no
+    end of line yet is written when `due` is over, so that a prompt is seen."""
+
+    def __init__(self, fd: int) -> None:
+        self.due: float | None = None  # on the monotonic clock
+        self._fd = fd
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        self._rest += data.replace(b"\r", b"")
+        self._write(self._rest.rfind(b"\n") + 1)
+        self.due = time.monotonic() + LINE_SECONDS if self._rest else None
+
+    def flush(self) -> None:
+        self._write(len(self._rest))
+        self.due = None
+
+    def _write(self, count: int) -> None:
+        write_lossy(self._fd, bytes(self._rest[:count]))
+        del self._rest[:count]
 
 
 @dataclass(frozen=True)
@@ -137,11 +163,13 @@ class Session:
     _tail: bytearray = field(default_factory=bytearray)
     _console_end: bytes = b""
     _panic_shown: bool = False  # the last line of the panic has been read
+    _lines: ConsoleLines = field(init=False)
     _progress: Progress = field(init=False)
     _farewell: Progress | None = None  # since the result record
 
     def __post_init__(self) -> None:
         self._progress = Progress(self.machine)
+        self._lines = ConsoleLines(self.stderr)
 
     def run(self) -> int:
         """Relays until the machine has ended or must be ended. The caller stops the machine."""
@@ -157,11 +185,13 @@ class Session:
             status = self._after_output_error(error)
         except SystemExit as end:  # a signal: the run ends with its status after these steps
             self._finish_recording()
+            self._lines.flush()
             raise end
         finally:
             if terminal is not None and self.stdin is not None:
                 termios.tcsetattr(self.stdin, termios.TCSADRAIN, terminal)
         self._finish_recording()
+        self._lines.flush()
         if self._races and not self.interactive:
             for place in self.inspection.race_lines(
                 self.machine, self._races.decode(errors="replace")
@@ -202,10 +232,12 @@ class Session:
 
     def say(self, text: str) -> None:
         """Prints a line of this program, after the console output so far."""
+        self._lines.flush()
         write_lossy(self.stderr, f"scripts/run: {text}\n".encode())
 
     def _describe(self, cpus: list[int] | None = None) -> None:
         """Prints the state of CPUs that do not respond (all of them by default)."""
+        self._lines.flush()
         write_lossy(self.stderr, self.inspection.describe(self.machine, cpus).encode())
 
     def _output(self, data: bytes) -> None:
@@ -266,7 +298,7 @@ class Session:
                 self._arrange_input(selector, now)
                 check = self._next_check
                 limits = (check, ending, quiet) if self.replayed is None else (check,)
-                times = [t for t in limits if t is not None]
+                times = [t for t in (*limits, self._lines.due) if t is not None]
                 if self._input_ended and self.interactive:
                     times.append(self._next_end)
                 wait = max(0.0, min(times) - now) if times else None
@@ -279,6 +311,8 @@ class Session:
                         self._from_stdin(selector)
                     elif key.fileobj is listener:
                         listener.serve_one()
+                if self._lines.due is not None and time.monotonic() >= self._lines.due:
+                    self._lines.flush()
                 self._send(selector)
                 if ending is None and self.panic is not None:
                     ending = time.monotonic() + PANIC_LIMIT_SECONDS
@@ -347,7 +381,7 @@ class Session:
         if self.interactive:
             self._output(data)
         else:
-            write_lossy(self.stderr, data.replace(b"\r", b""))
+            self._lines.feed(data)
 
     def _take(self, frame: frames.Frame) -> None:
         if frame.type == frames.OUTPUT:
