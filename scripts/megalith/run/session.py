@@ -78,9 +78,9 @@ def write_lossy(fd: int, data: bytes) -> None:
 
 
 class ConsoleLines:
-    """Writes the console to a file descriptor that has other lines too, from the program on COM2 and
-    from here: whole lines where possible, so that the others do not end up inside one. What has no
-    end of line yet is written when `due` is over, so that a prompt is seen."""
+    """Writes the console to a file descriptor that gets other lines, too, of the program and from
+    here: whole lines where possible, so that the others do not end up inside one. What has no end
+    of line yet is written when `due` is over, so that a prompt is seen."""
 
     def __init__(self, fd: int) -> None:
         self.due: float | None = None  # on the monotonic clock
