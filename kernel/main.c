@@ -198,6 +198,7 @@ void kernel_main(const struct boot_cpus *boot)
 
     ipl_set(IPL_NONE); /* no interrupt source is on yet */
     memory_boot();
+    page_zeroes_boot();
     pt_system_boot();
     pool_check_boot();
     pool_boot();

@@ -148,6 +148,18 @@ static void private_pte(struct space_walk *w, const struct map_entry *e, const p
         wrong(w, va, *p, 3, "says more than its entry");
 }
 
+/* A PTE of the page of zeroes, which a write replaces. */
+static void zeroes_pte(struct space_walk *w, const struct map_entry *e, pte_t pte, vaddr_t va)
+{
+    w->rss++;
+    if (!pfn_eq(pte_pfn(pte), page_zeroes))
+        wrong(w, va, pte, 3, "maps a page of nobody");
+    else if ((pte & (PTE_UWE | PTE_KWE)) || !(pte & PTE_SW_COW))
+        wrong(w, va, pte, 3, "may write the page of zeroes");
+    else if (too_much(e, pte) || pte_gh(pte))
+        wrong(w, va, pte, 3, "says more than its entry");
+}
+
 static void object_pte(struct space_walk *w, const struct map_entry *e, pte_t pte, vaddr_t va)
 {
     slot_t *s = index_find(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT);
@@ -205,6 +217,8 @@ static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
         section_pte(w, e, *p, va);
     else if (e->flags & MAPF_HUGE)
         huge_pte(w, e, p, va);
+    else if (*p & PTE_SW_SHARED)
+        zeroes_pte(w, e, *p, va);
     else
         private_pte(w, e, p, va);
 }

@@ -2,6 +2,8 @@
  * The self-check of mapped system space (kernel stacks, paged pool, windows) and of nonpaged pool:
  * the system root is walked down, and the pages of the pool are found by their database entries.
  */
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/string.h"
 #include "mm/check/validate_private.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/kstack.h"
@@ -107,6 +109,9 @@ void validate_system(struct validate *v)
         level2_table(&w, &root[LAYOUT_L1_SYSTEM_FIRST + i],
                      LAYOUT_SYSTEM_BASE + i * LAYOUT_L1_SPAN);
     validate_table(v, root_pfn, &root[LAYOUT_L1_SELFMAP], 0);
+    validate_page(v, page_zeroes, VALIDATE_LINKS);
+    if (!mem_is_zero(kseg_page(page_zeroes), PAGE_SIZE))
+        validate_error(v, "the page of zeroes, %lx, is not zero", page_zeroes.n);
     kstacks(v, w.kstack_pages);
 }
 

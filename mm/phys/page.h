@@ -180,6 +180,10 @@ bool page_unref(pfn_t pfn);
 void page_set_bad(pfn_t pfn);
 /* Zero a page by stores. */
 void page_zero(pfn_t pfn);
+/* The page of zeroes: never written, and never freed. Constant after page_zeroes_boot(). */
+extern pfn_t page_zeroes;
+/* Boot, after page_boot_done(): allocate it. Panics when there is no memory. */
+void page_zeroes_boot(void);
 /* The same, but read it first and write it only if it is not zero: a page for which a sparse host
    has not yet allocated memory stays without. */
 void page_zero_if_needed(pfn_t pfn);

@@ -7,8 +7,17 @@
  */
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/kseg.h"
+#include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "mm/phys/page_private.h"
+
+pfn_t page_zeroes;
+
+void page_zeroes_boot(void)
+{
+    if (page_alloc(PA_ZERO | PA_KERNEL, PAGE_T_SYSTEM, RAD_ANY, &page_zeroes) != 0)
+        panic("no memory for the page of zeroes");
+}
 
 void page_zero(pfn_t pfn) { mem_zero_page(kseg_page(pfn)); }
 

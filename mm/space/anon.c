@@ -21,6 +21,10 @@
  * private mapping of a file) are the copies of the object's pages that were written; PTEs of the
  * object's own pages have PTE_SW_SHARED.
  *
+ * An entry without an object is all zero at first. A read maps the one page of zeroes that the
+ * system has (page_zeroes), in the form of an object's page: with PTE_SW_SHARED, as it belongs to
+ * no PTE and counts none, and with PTE_SW_COW. The first write puts a page in its place.
+ *
  * Locks: faults hold the aspace mutex shared, all other operations hold it exclusively. A PTE of a
  * private page is changed, by a fault, with compare-and-swap; PTEs of an object's pages, and empty
  * ones that are to map one, under the object's lock, held for some of them at a time.
@@ -106,28 +110,48 @@ static void reclaim_around(struct map_entry *e, pte_t *p, vaddr_t va)
     }
 }
 
-/* Put a copy of the page that `old` maps in its place. 0, also if the PTE has changed meanwhile, or
-   -ENOMEM. */
+/*
+ * Change a PTE from `old` to `now`, which maps another page. False: it has changed meanwhile.
+ *
+ * Between the two nobody may use it: a store to the new page must not be seen, and spoken of, while
+ * another CPU still reads the old page by its translation. So the PTE is closed, by taking away all
+ * access, then every CPU's translation is invalidated, and only then it gets its new value. Whoever
+ * faults on the closed PTE tries again until this is over. It is as valid as before: it refers to
+ * the old page, and a thread whose write finds that it is the last to refer to it may open it
+ * again, by which this change fails.
+ */
+static bool replace(struct aspace *as, pte_t *p, vaddr_t va, pte_t old, pte_t now)
+{
+    pte_t closed = old & ~(PTE_KRE | PTE_URE);
+    ipl_t ipl = ipl_raise(IPL_ASTDEL); /* as tb_flush_page needs it */
+    bool ours = pt_cas(p, old, closed);
+
+    if (likely(ours)) {
+        tb_flush_page(&as->pt.loaded, va, TB_COW);
+        ours = pt_cas(p, closed, now);
+    }
+    ipl_restore(ipl);
+    return ours;
+}
+
+/* Put a copy of the page that `old` maps in its place, or an empty page in that of the page of
+   zeroes. 0, also if the PTE has changed meanwhile, or -ENOMEM. */
 static int copy_page(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, pte_t old)
 {
     pfn_t from = pte_pfn(old), to;
-    ipl_t ipl;
-    bool ours;
+    bool zeroes = !pte_is_private(old);
 
-    if (unlikely(page_alloc(0, PAGE_T_PROCESS, as->pt.home_rad, &to) != 0))
+    if (unlikely(page_alloc(zeroes ? PA_ZERO : 0, PAGE_T_PROCESS, as->pt.home_rad, &to) != 0))
         return -ENOMEM;
-    page_copy(to, from);
+    if (!zeroes)
+        page_copy(to, from);
     page_of(to)->owner = kseg_paddr(p).a;
-    ipl = ipl_raise(IPL_ASTDEL); /* as tb_flush_page needs it */
-    ours = pt_cas(p, old, pte_make(to, pt_user_bits(e->prot, true)));
-    if (ours)
-        tb_flush_page(&as->pt.loaded, va, TB_COW);
-    ipl_restore(ipl);
-    if (unlikely(!ours)) {
+    if (unlikely(!replace(as, p, va, old, pte_make(to, pt_user_bits(e->prot, true))))) {
         page_free(to);
         return 0;
     }
-    page_unref(from); /* after the flush: no CPU reads it through the old PTE any more */
+    if (!zeroes)
+        page_unref(from); /* no CPU reads it through the old PTE any more */
     count_add(&as->counts.cow, 1);
     return 0;
 }
@@ -141,7 +165,7 @@ int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t
         tb_invalidate_single(va);
         return 0;
     }
-    if (!is_sole_user(pte_pfn(old)))
+    if (!pte_is_private(old) || !is_sole_user(pte_pfn(old)))
         return copy_page(as, e, p, va, old);
     if (reclaim(e, p, va, old))
         reclaim_around(e, p, va);
@@ -149,6 +173,18 @@ int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t
 }
 
 /* ---- entries without an object ---- */
+
+/* Map the page of zeroes, where no PTE is: nothing was written there yet. */
+static int zeroes_fault(struct aspace *as, struct map_entry *e, pte_t *p)
+{
+    pte_t bits = pt_user_bits(e->prot, false) | PTE_SW_SHARED | PTE_SW_COW;
+
+    if (likely(pt_install(p, pte_make(page_zeroes, bits)))) {
+        count_add(&as->counts.demand_zero, 1);
+        count_rss(as, 1);
+    }
+    return 0;
+}
 
 static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
 {
@@ -160,6 +196,8 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, boo
     old = pt_load(p);
     if (pte_maps_page(va, old))
         return anon_fault_present(as, e, va, p, old, write);
+    if (!write)
+        return zeroes_fault(as, e, p);
     if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, &pfn) != 0))
         return -ENOMEM;
     page_of(pfn)->owner = kseg_paddr(p).a;

@@ -42,8 +42,9 @@ static void move_pte(pte_t *from, pte_t *to)
     __atomic_store_n(from, 0, __ATOMIC_RELAXED);
 }
 
-/* Move n PTEs, of one table each, from va on; those of an object's pages are cleared. With an
- * object, its lock is held. Returns how many were cleared without being moved. */
+/* Move n PTEs, of one table each, from va on; those of an object's pages and of the page of
+ * zeroes are cleared. With an object, its lock is held. Returns how many were cleared without being
+ * moved. */
 static unsigned move_ptes(pte_t *from, pte_t *to, vaddr_t va, uint64_t n, struct tb_gather *g)
 {
     unsigned moved = 0, cleared = 0;
@@ -110,7 +111,7 @@ static vaddr_t move_pages(struct aspace *as, struct map_entry *e, uint64_t by, b
             tb_gather_invalidate(g);
             spin_unlock(e->object->lock, ipl);
         } else {
-            move_ptes(from, to, va, n, g);
+            cleared += move_ptes(from, to, va, n, g);
         }
         va += n << PAGE_SHIFT;
     }

@@ -107,14 +107,18 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
 {
     pte_t old = *p;
 
-    pt_set(p, now);
     if (!pte_maps_page(va, old)) {
+        pt_set(p, now);
         pt_mark(p);
         count_rss(as, 1);
     } else if (pfn_eq(pte_pfn(old), pte_pfn(now))) {
+        pt_store(p, now);
         tb_invalidate_single(va); /* the access is the same or more: other CPUs may fault once */
     } else {
+        /* Closed until no CPU has the old page any more, as in replace() of mm/space/anon.c. */
+        pt_store(p, old & ~(PTE_KRE | PTE_URE));
         tb_flush_page(&as->pt.loaded, va, TB_COW);
+        pt_store(p, now);
     }
     return old;
 }

@@ -257,6 +257,84 @@ static void test_forms(void)
     }
 }
 
+/* ---- a page is replaced: no CPU may use the new one while another still uses the old ---- */
+
+static struct aspace *replacing;
+static vaddr_t replaced;
+static unsigned early, replacements;
+
+static int file_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
+{
+    (void)access;
+    for (uint64_t i = offset; i < offset + count; i++) {
+        pfn_t pfn;
+
+        vm_page_take(PA_ZERO, PAGE_T_OBJECT, &pfn);
+        mm_supply(o, i, pfn, MAP_R | MAP_W);
+    }
+    return 0;
+}
+
+static const struct pager_ops file_ops = {.name = "test file", .get = file_get};
+
+/* Instead of vm_tlb_drop(): an invalidation of the page, on one of the CPUs. */
+static void note_early(vaddr_t va)
+{
+    const pte_t *p = pt_lookup(&replacing->pt, replaced, 3);
+    const pte_t *old = &vm_cpus[1].tlb[(replaced >> PAGE_SHIFT) % VM_TLB].pte;
+
+    if (va == replaced && pte_valid(*old) && cpu_id() == 0) {
+        replacements++;
+        early += vm_permits(*p, FAULT_READ);
+    }
+    vm_tlb_drop(va);
+}
+
+/* CPU 1 has read the page; CPU 0 writes it. */
+static void replace(struct aspace *as, vaddr_t va, const char *what)
+{
+    uint64_t value, now = 7;
+
+    replacing = as;
+    replaced = va;
+    early = replacements = 0;
+    vm_switch(0, as);
+    vm_switch(1, as);
+    if (vm_access(as, va, FAULT_READ, &value))
+        vm_die("%s cannot be read", what);
+    host_tb_hook = note_early;
+    vm_switch(0, as);
+    if (vm_access(as, va, FAULT_WRITE, &now))
+        vm_die("%s cannot be written", what);
+    host_tb_hook = vm_tlb_drop;
+    vm_switch(1, as);
+    ok(replacements && !early && !vm_access(as, va, FAULT_READ, &value) && value == 7,
+       "%s is replaced when no CPU reads it any more", what);
+    vm_check(as);
+}
+
+static void test_replaced(void)
+{
+    struct aspace *as = aspace_create(0), *child;
+    struct mm_object *file = object_create(4, &file_ops, NULL);
+    vaddr_t anon = 0, mapped = 0;
+
+    vm_switch(0, as);
+    if (!file || aspace_map_anon(as, &anon, 4 * PAGE_SIZE, MAP_R | MAP_W, 0) ||
+        aspace_map_object(as, &mapped, 4 * PAGE_SIZE, MAP_R | MAP_W, 0, file, 0))
+        vm_die("nothing can be mapped");
+    replace(as, anon, "the page of zeroes");
+    child = aspace_fork(as);
+    if (!child)
+        vm_die("no fork");
+    replace(as, anon, "a page that a fork has shared");
+    replace(as, mapped, "a page of a file mapped privately");
+    vm_unload(as);
+    aspace_unref(child);
+    aspace_unref(as);
+    object_unref(file);
+}
+
 int main(void)
 {
     vm_boot();
@@ -264,5 +342,6 @@ int main(void)
     test_most_entries();
     test_remembered();
     test_forms();
+    test_replaced();
     return tap_done();
 }

@@ -99,6 +99,7 @@ static bool vm_fails(void)
 /* ---- physical pages ---- */
 
 struct page *page_db;
+pfn_t page_zeroes;
 static pthread_mutex_t vm_page_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t vm_free[VM_PAGES];
 static uint32_t vm_nfree;
@@ -154,6 +155,9 @@ int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *ou
     (void)rad;
     return 0;
 }
+
+/* After vm_pages_init(). */
+void page_zeroes_boot(void) { vm_page_take(PA_ZERO, PAGE_T_SYSTEM, &page_zeroes); }
 
 void page_free(pfn_t pfn)
 {
@@ -365,6 +369,8 @@ __attribute__((unused)) static int vm_access(struct aspace *as, vaddr_t va, enum
         err = aspace_fault(as, va, a);
         if (err)
             return err;
+        if (tries > 10) /* another thread is replacing the page */
+            sched_yield();
     }
     vm_die("a fault at 0x%lx is served again and again", (unsigned long)va);
 }
@@ -410,6 +416,8 @@ static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
         t->valid++;
         if (page_of(pte_pfn(p[i]))->state == PAGE_FREE)
             vm_die("a PTE maps a free page");
+        if (pfn_eq(pte_pfn(p[i]), page_zeroes) && (p[i] & (PTE_UWE | PTE_KWE)))
+            vm_die("a PTE may write the page of zeroes");
         if (page_of(pte_pfn(p[i]))->type == PAGE_T_PROCESS)
             vm_check_private(&p[i]);
     }
@@ -531,6 +539,7 @@ static void vm_boot(void)
     host_tb_hook = vm_tlb_drop;
     vm_switch(0, NULL);
     vm_pages_init();
+    page_zeroes_boot();
     pt_system_boot();
     pager_boot();
 }

@@ -6,6 +6,7 @@
  * guard page; files can be mapped; many processes that fork and write at the same time do not
  * affect each other's memory. At the end no page is missing.
  */
+#define _GNU_SOURCE
 #include <company.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -150,6 +151,51 @@ static void test_zero_and_counts(void)
         *word(p, i) = 1;
     is(own().faults - before.faults, 0, "access to populated memory takes no fault");
     munmap(p, 64 * PAGE);
+}
+
+static uint64_t fluid(void)
+{
+    struct mega_memory m = {0};
+
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    return m.fluid;
+}
+
+static uint64_t sum_of(char *p, unsigned n)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum += *word(p, i);
+    return sum;
+}
+
+/* Memory that was only read is the page of zeroes, whatever is done with it. */
+static void test_only_read(void)
+{
+    uint64_t free_pages = fluid(), faults;
+    char *p = map(1000, RW, ANON);
+    pid_t pid;
+
+    ok(sum_of(p, 1000) == 0 && fluid() + 100 > free_pages, "to read 1,000 pages takes few");
+    pid = must_fork();
+    if (pid == 0) {
+        *word(p, 3) = 1;
+        _exit(sum_of(p, 1000) != 1);
+    }
+    ok(reap(pid) == 0 && sum_of(p, 1000) == 0, "what a child writes there is its own");
+    p = mremap(p, 1000 * PAGE, 1200 * PAGE, MREMAP_MAYMOVE);
+    ok(p != MAP_FAILED && sum_of(p, 1200) == 0, "they are zero when they were moved");
+    is(mprotect(p, 1200 * PAGE, PROT_READ) || mprotect(p, 1200 * PAGE, RW), 0, "protected");
+    is(mlock(p, 8 * PAGE), 0, "locked");
+    faults = own().faults;
+    for (unsigned i = 0; i < 8; i++)
+        *word(p, i) = 1;
+    is(own().faults - faults, 0, "locked pages are there to be written");
+    for (unsigned i = 8; i < 1200; i++)
+        *word(p, i) = 1;
+    is(sum_of(p, 1200), 1200, "each page keeps what is written");
+    munmap(p, 1200 * PAGE);
 }
 
 static void test_fork(void)
@@ -366,7 +412,13 @@ static void test_storm(void)
 
 static void all_once(void)
 {
+    uint64_t rss;
+
     test_zero_and_counts();
+    test_only_read();
+    rss = own().rss; /* with the code that the test needs */
+    test_only_read();
+    is(own().rss, rss, "after munmap as many pages are resident as before");
     test_protection();
     test_fork();
     test_file();

@@ -99,8 +99,12 @@ static long side_begin(struct side *s, struct file *f, vaddr_t offset)
     int64_t pos;
 
     *s = (struct side){.file = f, .at = offset != 0};
-    if (offset)
-        return copyin_u64(&s->offset, offset) ? -EFAULT : (int64_t)s->offset < 0 ? -EINVAL : 0;
+    if (offset) {
+        /* Written back at once, so that nothing is copied if that cannot be done. */
+        if (copyin_u64(&s->offset, offset) || copyout_u64(offset, s->offset))
+            return -EFAULT;
+        return (int64_t)s->offset < 0 ? -EINVAL : 0;
+    }
     pos = f->ops->lseek(f, 0, SEEK_CUR);
     s->offset = (uint64_t)pos;
     return pos < 0 ? (long)pos : 0;

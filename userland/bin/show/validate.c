@@ -25,7 +25,7 @@ static const char *const kinds[MEGA_PAGES_KINDS] = {
     [MEGA_PAGES_NONPAGED_POOL] = "Nonpaged pool",
     [MEGA_PAGES_CHECK] = "Marks of this check",
     [MEGA_PAGES_PIPE] = "Pipes",
-    [MEGA_PAGES_LINKS] = "Links of kernel stacks",
+    [MEGA_PAGES_LINKS] = "Stack links and zero page",
 };
 
 static void counts(const struct mega_validate *m)

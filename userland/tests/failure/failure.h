@@ -106,8 +106,9 @@ void warm_up(void);
 
 /* For prepare() and undo(): map [COLD, COLD + bytes) without any page present. */
 void cold_map(unsigned long at, unsigned long bytes);
-void cold_make(void); /* maps one page at COLD */
-void cold_drop(void); /* unmaps what is mapped at COLD and COLD2 */
+void cold_make(void);     /* maps one page at COLD */
+extern bool cold_written; /* the scenario has written there, until cold_drop() */
+void cold_drop(void);     /* unmaps what is mapped at COLD and COLD2 */
 
 /* The state that is compared: figures of the kernel and of this process. */
 struct state {

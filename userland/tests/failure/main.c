@@ -64,10 +64,20 @@ void cold_map(unsigned long at, unsigned long bytes)
 
 void cold_make(void) { cold_map(COLD, PAGE); }
 
+bool cold_written;
+
+/* A call that fails may have read a page before: the page of zeroes is mapped there then. */
+static void cold_forget(void)
+{
+    if (!cold_written)
+        raw(SYS_madvise, COLD, 64 * PAGE, MADV_DONTNEED);
+}
+
 void cold_drop(void)
 {
     munmap((void *)COLD, 64 * PAGE);
     munmap((void *)COLD2, 64 * PAGE);
+    cold_written = false;
 }
 
 /* ---- one try ---- */
@@ -332,6 +342,7 @@ static bool one_try(const struct scenario *s, unsigned long n, const struct stat
         }
         *good &= result_is_right(s, n, r);
         if (!(s->flags & (IN_CHILD | BY_FAULT))) {
+            cold_forget();
             state_take(&after);
             if (!state_same(&before, &after, s->flags, true)) {
                 say_report("the state has changed", s, n, r);

@@ -183,6 +183,7 @@ static void cold_owned(void)
             pause();
     cold_make();
     *(uint32_t *)COLD = (uint32_t)owner;
+    cold_written = true;
     warm_up();
     settle();
 }
