@@ -124,11 +124,14 @@ static bool replace(struct aspace *as, pte_t *p, vaddr_t va, pte_t old, pte_t no
 {
     pte_t closed = old & ~(PTE_KRE | PTE_URE);
     ipl_t ipl = ipl_raise(IPL_ASTDEL); /* as tb_flush_page needs it */
-    bool ours = pt_cas(p, old, closed);
+    /* Relaxed, as the flush begins with a barrier; the second makes the contents visible first. */
+    bool ours = __atomic_compare_exchange_n(p, &old, closed, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED);
 
     if (likely(ours)) {
         tb_flush_page(&as->pt.loaded, va, TB_COW);
-        ours = pt_cas(p, closed, now);
+        ours = __atomic_compare_exchange_n(p, &closed, now, false, __ATOMIC_RELEASE,
+                                           __ATOMIC_RELAXED);
     }
     ipl_restore(ipl);
     return ours;
