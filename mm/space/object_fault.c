@@ -15,8 +15,8 @@
  * is mapped. If it finds something else, the new page is freed and the fault starts again. A page
  * is found and mapped under one hold of the lock, so it cannot be taken away in between.
  *
- * Unless the fault is a write to private memory, up to 16 neighbours that are in memory already are
- * mapped too. The faulting page costs some hundreds of instructions, a neighbour fifty to a
+ * Unless the fault is a write to private memory or makes a page, up to 16 neighbours that are in
+ * memory already are mapped too. The faulting page costs some hundreds of instructions, a neighbour fifty to a
  * hundred.
  *
  * A fault that cannot allocate a table, page or index node fails with -ENOMEM.
@@ -195,9 +195,10 @@ static void map_copy(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t v
     sp->page = PFN_NONE;
 }
 
-/* Map the page that was found, mark it modified on a write, and map its neighbours. Lock held. */
+/* Map the page that was found, mark it modified on a write, and map its neighbours; not those of a
+   page that is new in the object (fresh), which mostly has none yet. Lock held. */
 static void map_found(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va, slot_t slot,
-                      bool write)
+                      bool write, bool fresh)
 {
     struct mm_object *o = e->object;
     pte_t old;
@@ -209,7 +210,7 @@ static void map_found(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
         slot = *s;
     }
     old = install(as, p, va, object_pte(e, slot_pfn(slot), writable_now(e, slot)));
-    if (old == 0)
+    if (old == 0 && !fresh)
         map_around(as, e, p, va);
 }
 
@@ -248,7 +249,7 @@ static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
     if (copies)
         map_copy(as, e, p, va, sp);
     else
-        map_found(as, e, p, va, slot, write);
+        map_found(as, e, p, va, slot, write, zero);
     spin_unlock(o->lock, ipl);
     *done = true;
     count_add(copies ? &as->counts.cow
