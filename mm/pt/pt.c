@@ -93,6 +93,12 @@ static bool table_make(struct page_table *pt, pte_t *p)
     return true;
 }
 
+/* Does a level-1 or level-2 PTE map a table that is not shared? */
+static inline bool maps_own_table(pte_t upper)
+{
+    return likely((upper & (PTE_V | PTE_SW_SHPT)) == PTE_V);
+}
+
 /* The table that p, of this level, maps, made when p is zero. NULL: it cannot be made, or is
    shared. The groups of a root are not looked at. */
 static inline pte_t *table_behind(struct page_table *pt, pte_t *p, unsigned level)
@@ -106,10 +112,12 @@ static inline pte_t *table_behind(struct page_table *pt, pte_t *p, unsigned leve
             pt_mark(p);
         upper = pt_load(p);
     }
-    return likely((upper & (PTE_V | PTE_SW_SHPT)) == PTE_V) ? pt_table(upper) : NULL;
+    return maps_own_table(upper) ? pt_table(upper) : NULL;
 }
 
-pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
+/* pt_create() where it may have something to make. */
+static pte_t *__attribute__((noinline)) create_slow(struct page_table *pt, vaddr_t va,
+                                                    unsigned level)
 {
     pte_t *p = (pte_t *)kseg_page(pt->root) + pte_l1_index(va);
     pte_t *table;
@@ -124,6 +132,18 @@ pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
         return p;
     table = table_behind(pt, p, 2);
     return table ? table + pte_l3_index(va) : NULL;
+}
+
+pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
+{
+    pte_t upper = pt_load((const pte_t *)kseg_page(pt->root) + pte_l1_index(va));
+
+    if (likely(level == 3) && maps_own_table(upper)) {
+        upper = pt_load(pt_table(upper) + pte_l2_index(va));
+        if (maps_own_table(upper))
+            return pt_table(upper) + pte_l3_index(va);
+    }
+    return create_slow(pt, va, level);
 }
 
 /* Index of the first PTE of a level-2 table, from `from` on, that maps a table; PTES_PER_PAGE: none
