@@ -1,0 +1,76 @@
+"""help: what it names can be done, and it knows what the services return."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+
+from lib.guest import run_guest
+from megalith.run.paths import TOP
+
+
+def commands_of(text: str) -> list[str]:
+    """The commands of a topic: a line each, indented by two, with a remark behind two blanks."""
+    return [m.group(1) for m in re.finditer(r"^  (\S.*?)(?:  .*)?$", text, re.MULTILINE)]
+
+
+def test_what_help_suggests_works() -> None:
+    told = run_guest("/bin/help", "try", validate=False).expect(0).text
+    commands = [c for c in commands_of(told) if not c.startswith("monitor")]
+    assert len(commands) > 5
+    script = "\n".join(f"{c} || echo FAILED: {c}" for c in [*commands, "monitor /ending=1", "help"])
+    done = run_guest("/bin/sh", "-c", script, memory="2G", all_programs=True)
+    assert "FAILED" not in done.text, done.text
+    assert "every page is counted exactly once" in done.text and "help try" in done.text
+
+
+def test_topics_and_words() -> None:
+    done = run_guest("/bin/help").expect(0)
+    names = re.findall(r"^  help (\w+) ", done.text, re.MULTILINE)
+    assert {"try", "commands", "keys", "vms", "programs"} <= set(names)
+    script = "\n".join(f"help {name} || echo FAILED" for name in names)
+    done = run_guest("/bin/sh", "-c", f"{script}\nhelp nothing\nhelp a b\n")
+    assert "FAILED" not in done.text and done.console.count("help lists the topics") == 2
+
+
+def test_condition_values() -> None:
+    texts = (TOP / "userland/bin/help/conditions.c").read_text()
+    names = re.findall(r"\{(SS\$_\w+),", texts)
+    script = "\n".join(f"help '{name}' || echo FAILED" for name in names)
+    script += "\nhelp insflpgs\nhelp 0x244c\nhelp 3; help 99999999999999999999; help SS\n"
+    done = run_guest("/bin/sh", "-c", script)
+    assert "FAILED" not in done.text and "No service" not in done.text
+    assert (
+        done.text.count("SS$_INSFLPGS, condition value 9292 (0x244C)\n  Too few fluid pages") == 3
+    )
+    assert done.console.count("nothing is known of") == 3
+
+
+def test_every_condition_of_the_services_has_a_text() -> None:
+    texts = (TOP / "userland/bin/help/conditions.c").read_text()
+    found = set()
+    for folder in ("kernel/sys/vms", "kernel/lnm", "mm"):
+        for path in (TOP / folder).rglob("*.c"):
+            found |= set(re.findall(r"return .*?(SS\$_\w+)", path.read_text()))
+    assert len(found) > 40
+    assert not {name for name in found if f"{{{name}," not in texts}
+
+
+def test_a_terminal_is_told_how_to_leave() -> None:
+    ours, theirs = os.openpty()
+    machine = subprocess.Popen(
+        [TOP / "scripts/run", "-m", "256M"], stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    seen = bytearray()
+    while b"megalith$ " not in seen:
+        seen += os.read(ours, 4096)
+    assert b"^] ends this machine" in seen and b"help" in seen
+    os.write(ours, b"\x1d")
+    with contextlib.suppress(OSError):  # Linux's answer when the other end is closed
+        while os.read(ours, 4096):
+            pass
+    assert machine.wait() == 130
+    os.close(ours)

@@ -1,0 +1,88 @@
+/*
+ * help [TOPIC | CONDITION]: what there is to try in this system, or what a condition value says.
+ * CONDITION is SS$_NAME in any case, or its number, decimal or 0x.
+ */
+#include "help.h"
+
+#include <condition.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CONDITION_MOST 0x10000 /* above all values of <ssdef.h> */
+#define WIDTH          78
+
+static void list_topics(void)
+{
+    printf("This is Megalith, a system for very large memory, with a shell of the usual kind.\n\n");
+    for (const struct topic *t = topics; t->name; t++)
+        printf("  help %-18s%s\n", t->name, t->what);
+    printf("  help %-18s%s\n", "SS$_INSFLPGS", "what a condition value says (or its number)");
+    printf("  %-23s%s\n", "show help", "the displays of show");
+}
+
+/* Print a paragraph, broken between words. */
+static void fill(const char *text)
+{
+    size_t column = 0;
+
+    while (*text) {
+        size_t n = strcspn(text, " ");
+
+        if (column && column + 1 + n > WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        column += (size_t)printf("%s%.*s", column ? " " : "  ", (int)n, text);
+        text += n + (text[n] == ' ');
+    }
+    putchar('\n');
+}
+
+/* The value that a word names. False: none. */
+static bool condition_of(const char *word, int *status)
+{
+    char *end;
+    long n = strtol(word, &end, 0);
+
+    if (isdigit((unsigned char)*word)) {
+        *status = (int)n;
+        return !*end && n >= 0 && n < CONDITION_MOST && mega$condition_name((int)n);
+    }
+    for (int k = 0; k < CONDITION_MOST; k++) {
+        const char *name = mega$condition_name(k);
+
+        if (name && (strcasecmp(name, word) == 0 || strcasecmp(name + strlen("SS$_"), word) == 0)) {
+            *status = k;
+            return true;
+        }
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const char *text;
+    int status;
+
+    if (argc < 2) {
+        list_topics();
+        return 0;
+    }
+    for (const struct topic *t = topics; argc == 2 && t->name; t++)
+        if (strcasecmp(t->name, argv[1]) == 0) {
+            fputs(t->text, stdout);
+            return 0;
+        }
+    if (argc != 2 || !condition_of(argv[1], &status)) {
+        fprintf(stderr, "help: nothing is known of %s; help lists the topics\n", argv[1]);
+        return 1;
+    }
+    printf("%s\n", mega$condition_text(status));
+    text = condition_help(status);
+    fill(text ? text : "No service of this system returns it.");
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* The topics of help. Commands that occur here are run by tests/test_help.py. */
+#include "help.h"
+
+#include <stddef.h>
+
+const struct topic topics[] = {
+    {"try", "what to look at first",
+     "  show memory                       physical memory, pools, reservations\n"
+     "  show process /all                 every process with its pages and page tables\n"
+     "  /tests/share_section --fluid --size 1G --processes 20 --keep\n"
+     "                                    20 processes map a section through the same page tables\n"
+     "  show section /full                what that section costs, and its granularity hints\n"
+     "  dgblsc SHARE_SECTION_FLUID        deletes it\n"
+     "  show memory /validate             counts every page of the machine\n"
+     "  monitor                           what the system does, every second, until ^C\n"
+     "  ls /tests /bench                  programs that test and measure\n"},
+    {"commands", "the commands of this system",
+     "  show DISPLAY                      show help lists the displays\n"
+     "  monitor [/INTERVAL=SECONDS]       where the time of each CPU goes, states of processes\n"
+     "  sysman COMMAND                    parameters and reserved memory of the running system\n"
+     "  sda COMMAND                       traces: locks, PC samples, unaligned accesses\n"
+     "  dgblsc NAME                       deletes a permanent global section\n"
+     "  define NAME VALUE, deassign NAME  logical names\n"
+     "  runas USER COMMAND                runs a command as another user\n"
+     "  rad DOMAIN -- COMMAND             runs a command in a memory domain\n"
+     "  ls cat echo env hexdump kill mkdir rm sleep uname wc\n"
+     "                                    as everywhere\n"},
+    {"keys", "keys at this terminal",
+     "  ^D   end of input; in the first shell it powers the machine off\n"
+     "  ^Z   stops the program (fg, bg and jobs go on with it); end of input at SYSMAN>\n"
+     "  ^C   interrupts the program\n"
+     "  ^\\   ends it, though it may ignore ^C\n"
+     "  ^]   ends the machine at once, whatever it is doing\n"},
+    {"vms", "words of OpenVMS",
+     "  global section      memory with a name that processes map; memory-resident sections are\n"
+     "                      never paged and can share their page tables\n"
+     "  region              a reserved part of an address space; one with shared page tables has\n"
+     "                      room for whole tables only\n"
+     "  granularity hint    says in a PTE that 8, 64 or 512 aligned pages are contiguous, so that\n"
+     "                      the processor needs one translation for all\n"
+     "  fluid pages         free pages, and those that can become free, less what was promised\n"
+     "  reserved memory     pages set aside at boot by the registry: sysman RESERVED_MEMORY SHOW\n"
+     "  lookaside list      free blocks of one size, taken without a search\n"
+     "  logical name        a name that stands for another, in a table: show logical *\n"
+     "  condition value     result of a service; odd: success. help SS$_INSFLPGS explains one\n"},
+    {"programs", "how to run a program of your own",
+     "On the host:\n"
+     "  scripts/cc hello.c -o hello && scripts/run --add hello -- /hello\n"
+     "  scripts/run --share FOLDER        the folder is /share in the guest\n"
+     "Programs for Linux/Alpha run as they are, and OpenVMS sources compile against "
+     "<starlet.h>.\n"},
+    {NULL, NULL, NULL},
+};
