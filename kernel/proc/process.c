@@ -322,6 +322,14 @@ static enum process_visit kill_visit(struct process *p, void *arg)
     return PROCESS_PAUSE; /* a signal takes some 500 instructions */
 }
 
+/* A process may always signal itself, and a process that calls this is live, and stays so. */
+static int kill_self(struct process *self, const struct signal_info *info)
+{
+    if (info->signo)
+        (void)signal_send_user(self, NULL, info);
+    return 0;
+}
+
 int process_kill(int32_t pid, int sig, int code)
 {
     struct process *self = process_self();
@@ -332,6 +340,8 @@ int process_kill(int32_t pid, int sig, int code)
     if (self) {
         k.info.pid = self->pid;
         k.info.uid = process_uid(self);
+        if (pid == (int32_t)self->pid)
+            return kill_self(self, &k.info);
     }
     if (pid > 0) {
         ipl_t ipl = spin_lock(&process_lock);

@@ -318,19 +318,28 @@ void signal_send_thread(struct process *p, struct uthread *u, const struct signa
     spin_unlock(&p->sig->lock, ipl);
 }
 
-int signal_send_user(struct process *p, struct uthread *u, const struct signal_info *info)
+/* A real-time signal, which may need room. */
+static int __attribute__((noinline)) send_realtime(struct process *p, struct uthread *u,
+                                                   const struct signal_info *info)
 {
-    struct signal_room room = {NULL, NULL};
+    struct signal_room room;
     bool entered;
     ipl_t ipl;
 
-    if (info->signo >= REALTIME_FIRST)
-        signal_room_get(&room);
+    signal_room_get(&room);
     ipl = spin_lock(&p->sig->lock);
     entered = send_locked(p, u, info, &room);
     spin_unlock(&p->sig->lock, ipl);
     signal_room_put(&room);
-    return entered || info->signo < REALTIME_FIRST ? 0 : -EAGAIN;
+    return entered ? 0 : -EAGAIN;
+}
+
+int signal_send_user(struct process *p, struct uthread *u, const struct signal_info *info)
+{
+    if (unlikely(info->signo >= REALTIME_FIRST))
+        return send_realtime(p, u, info);
+    signal_send_thread(p, u, info);
+    return 0;
 }
 
 /* The signals that the current thread could take now. The first load is a barrier before the

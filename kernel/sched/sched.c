@@ -294,17 +294,23 @@ void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
         spin_unlock_at_ipl(&rq->lock);
 }
 
-void thread_interrupt(struct thread *t)
+/* Both stores are made under one hold of the lock under which block() checks, and in this order,
+   because they are cleared in the opposite order and without the lock: a thread that finds its wait
+   interrupted has the bit set, and returns to user mode by the slow path, which ends the
+   interrupted system call. */
+static inline void mark_interrupted(struct thread *t)
+{
+    __atomic_store_n(&t->interrupted, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_SEQ_CST);
+}
+
+/* Interrupt a thread that is not this CPU's current one. */
+static void interrupt_other(struct thread *t)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
     struct runq *rq = runq_lock_of(t);
 
-    /* Both stores are made under one hold of the lock under which block() checks, and in this
-       order, because they are cleared in the opposite order and without the lock: a thread that
-       finds its wait interrupted has the bit set, and returns to user mode by the slow path, which
-       ends the interrupted system call. */
-    __atomic_store_n(&t->interrupted, 1, __ATOMIC_SEQ_CST);
-    __atomic_fetch_or(&t->hw.syscall_exit, EXIT_INTERRUPTED, __ATOMIC_SEQ_CST);
+    mark_interrupted(t);
 
     /* If t is in user mode on another CPU: make it enter the kernel and check the bit on its way
        out. */
@@ -317,6 +323,19 @@ void thread_interrupt(struct thread *t)
     else
         spin_unlock_at_ipl(&rq->lock);
     ipl_restore(ipl);
+}
+
+/* For the current thread, which signals itself or was met by an interrupt, the lock is not needed.
+   A thread is at IPL_CLOCK from before the checks of block() until it has been switched away, and
+   no caller is: so t runs, and is neither to be woken nor to be made to enter the kernel. It checks
+   after both stores, since it makes them itself or goes on when the interrupt is over; that it may
+   be preempted between them, and go on elsewhere, changes nothing. */
+void thread_interrupt(struct thread *t)
+{
+    if (t == thread_self())
+        mark_interrupted(t);
+    else
+        interrupt_other(t);
 }
 
 /* ---- the context switch ---- */
