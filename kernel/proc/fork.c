@@ -148,9 +148,20 @@ void process_fs_end(struct process *p)
         npp_free(fs, sizeof(*fs));
 }
 
+/* A copy of the caller's address space. The child writes to its stack at usp, or where the caller's
+ * is if that is 0, and its number to child_tid if it has been asked for that. */
+static struct aspace *aspace_for(struct process *self, uint64_t flags, vaddr_t usp,
+                                 vaddr_t child_tid)
+{
+    vaddr_t soon[] = {usp ? usp : user_frame_of(current_hw)->usp, child_tid};
+
+    return aspace_fork_writing(self->aspace, soon, flags & CLONE_CHILD_SETTID ? 2 : 1);
+}
+
 /* A child with everything except a thread. NULL with *err: memory is short, or too many
  * processes. */
-static struct process *child_build(struct process *self, uint64_t flags, int *err)
+static struct process *child_build(struct process *self, uint64_t flags, vaddr_t usp,
+                                   vaddr_t child_tid, int *err)
 {
     struct process *c = process_alloc(err);
 
@@ -165,7 +176,7 @@ static struct process *child_build(struct process *self, uint64_t flags, int *er
             aspace_ref(self->aspace);
             c->aspace = self->aspace;
         } else {
-            c->aspace = aspace_fork(self->aspace);
+            c->aspace = aspace_for(self, flags, usp, child_tid);
         }
     }
     if (!c->aspace) {
@@ -279,11 +290,12 @@ static int reserve_pidfd(struct process *self, struct file **out)
 }
 
 /* A child and its thread, and if asked for, a reserved descriptor for it. */
-static struct process *child_with_thread(struct process *self, uint64_t flags, vaddr_t child_tid,
-                                         struct thread **t, struct file **f, int *fd)
+static struct process *child_with_thread(struct process *self, uint64_t flags, vaddr_t usp,
+                                         vaddr_t child_tid, struct thread **t, struct file **f,
+                                         int *fd)
 {
     int err;
-    struct process *c = child_build(self, flags, &err);
+    struct process *c = child_build(self, flags, usp, child_tid, &err);
 
     if (!c) {
         *fd = err;
@@ -327,7 +339,7 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
         return process_thread_create(flags, usp, parent_tid, child_tid, tls);
     if (unlikely(ptrace_self() != NULL) && !ptrace_fork_begin(flags, &trace, &event))
         return -ENOMEM;
-    c = child_with_thread(self, flags, child_tid, &t, &f, &fd);
+    c = child_with_thread(self, flags, usp, child_tid, &t, &f, &fd);
     if (!c) {
         ptrace_fork_cancel(trace);
         return fd;

@@ -132,8 +132,14 @@ extern void (*aspace_entries_gone)(void);
 /* Create an empty address space with one reference, whose pages come from domain `rad` if possible.
    NULL: out of memory. */
 struct aspace *aspace_create(unsigned rad);
-/* fork: copy src. NULL: out of memory, and the contents of src are unchanged. */
-struct aspace *aspace_fork(struct aspace *src);
+/* fork: copy src. soon: n addresses to which the child is going to write at once, any ones; n is
+   small and does not depend on the user. NULL: out of memory, and the contents of src are
+   unchanged. */
+struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsigned n);
+static inline struct aspace *aspace_fork(struct aspace *src)
+{
+    return aspace_fork_writing(src, NULL, 0);
+}
 void aspace_ref(struct aspace *as);
 /* Drop a reference. The last one unmaps and frees everything; then no CPU has the root loaded,
    except perhaps this one, which switches to the system root first. */

@@ -8,6 +8,9 @@
  * only where the child accesses them. The pages of an object that private memory only reads are
  * mapped in the child at once, because a copy of a PTE costs a tenth of a fault.
  *
+ * Pages to which the child is going to write at once, as that of its stack, are copied here: that
+ * saves both sides the fault.
+ *
  * Locks: the parent's mutex is held exclusively and, for an entry with an object, the object's lock
  * for some of its PTEs at a time: the child's entry is attached first, so that a reverse walk which
  * runs meanwhile finds what it copies (mm/object/rmap.c). The parent's translations are flushed
@@ -132,7 +135,42 @@ static int fork_entry(struct aspace *src, struct map_entry *e, struct aspace *ds
     return e->ops->fork ? e->ops->fork(src, e, dst, child) : 0;
 }
 
-struct aspace *aspace_fork(struct aspace *src)
+/* Let the child's PTE `to` have a copy of the page that it shares with the parent's PTE p, which
+   keeps the page itself. */
+static void copy_for_child(struct aspace *dst, const struct map_entry *e, pte_t *p, pte_t *to)
+{
+    pfn_t pfn = pte_pfn(pt_load(to)), copy;
+
+    if (page_alloc(0, PAGE_T_PROCESS, dst->pt.home_rad, &copy) != 0)
+        return;
+    page_copy(copy, pfn);
+    page_of(copy)->owner = kseg_paddr(to).a;
+    pt_store(to, pte_make(copy, pt_user_bits(e->prot, true)));
+    page_unref(pfn);
+    if (__atomic_load_n(&page_of(pfn)->refcnt, __ATOMIC_ACQUIRE) != 1)
+        return; /* older children have it too */
+    __atomic_store_n(&page_of(pfn)->owner, kseg_paddr(p).a, __ATOMIC_RELAXED);
+    pt_store(p, pte_make(pfn, pt_user_bits(e->prot, true)));
+}
+
+/* The child is going to write at va at once, and the parent probably too: copy that page now, and
+   neither takes a fault for it. If memory is short, or there is no private page that can be
+   written, the faults find what is to be done.
+   The parent's mutex is held exclusively and its translations have been flushed, so no thread
+   writes to the page while it is copied, and none has a translation that allows more than the PTE.
+   One that another thread fetches meanwhile allows less than the PTE will: then a write faults once
+   more. */
+static void copy_at_once(struct aspace *src, struct aspace *dst, vaddr_t va)
+{
+    struct map_entry *e = aspace_lookup_locked(src, va);
+    pte_t *to = e && (e->prot & MAP_W) ? pt_lookup(&dst->pt, va, 3) : NULL;
+    pte_t pte = to ? pt_load(to) : 0;
+
+    if (pte_maps_page(va, pte) && (pte & (PTE_SW_COW | PTE_SW_SHARED)) == PTE_SW_COW)
+        copy_for_child(dst, e, pt_lookup(&src->pt, va, 3), to);
+}
+
+struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsigned n)
 {
     struct aspace *dst = aspace_new(src->pt.home_rad);
     struct map_entry *e;
@@ -156,6 +194,8 @@ struct aspace *aspace_fork(struct aspace *src)
     tb_gather_begin(&g, &src->pt.loaded, TB_FORK);
     g.nvas = TB_GATHER_VAS + 1; /* everything */
     tb_gather_flush(&g);
+    for (unsigned i = 0; i < n && !err; i++)
+        copy_at_once(src, dst, soon[i]);
     mutex_unlock(&src->lock);
     if (err) {
         aspace_unref(dst);

@@ -304,10 +304,11 @@ static struct proc *slot(bool used)
 static void op_fork(struct proc *p)
 {
     struct proc *c = slot(false);
+    vaddr_t soon[] = {va_of((unsigned)rnd(NPAGES)), va_of((unsigned)rnd(NPAGES)) + 4096};
 
     if (!c)
         return;
-    c->as = aspace_fork(p->as);
+    c->as = aspace_fork_writing(p->as, soon, (unsigned)rnd(3));
     if (!c->as) {
         if (!vm_failed)
             vm_die("fork fails");

@@ -335,9 +335,57 @@ static void test_replaced(void)
     object_unref(file);
 }
 
+/* ---- fork: pages to which the child is going to write ---- */
+
+/* Does a write at va need a fault? */
+static bool write_faults(struct aspace *as, vaddr_t va)
+{
+    const pte_t *p = pt_lookup(&as->pt, va, 3);
+
+    return !p || (pt_load(p) & (PTE_V | PTE_FOW | PTE_UWE)) != (PTE_V | PTE_UWE);
+}
+
+/* Of three pages the first is written soon. Neither side faults there, and each has its own. */
+static void test_soon(void)
+{
+    struct aspace *as = aspace_create(0), *a, *b;
+    vaddr_t va = 0;
+    uint64_t value = 1;
+
+    vm_switch(0, as);
+    if (aspace_map_anon(as, &va, 3 * PAGE_SIZE, MAP_R | MAP_W, 0) ||
+        vm_access(as, va, FAULT_WRITE, &value) ||
+        vm_access(as, va + PAGE_SIZE, FAULT_WRITE, &value))
+        vm_die("pages cannot be touched");
+    vaddr_t soon[] = {va, va + 2 * PAGE_SIZE, va + 64 * PAGE_SIZE, ~UINT64_C(7)};
+
+    a = aspace_fork_writing(as, soon, 4);
+    ok(a && !write_faults(as, va) && !write_faults(a, va), "neither side faults at such a page");
+    ok(write_faults(as, va + PAGE_SIZE) && write_faults(a, va + PAGE_SIZE), "another is shared");
+    ok(write_faults(a, va + 2 * PAGE_SIZE), "one that was never touched is not made");
+    value = 2;
+    if (vm_access(as, va, FAULT_WRITE, &value))
+        vm_die("the parent cannot write");
+    vm_switch(0, a);
+    ok(!vm_access(a, va, FAULT_READ, &value) && value == 1,
+       "what one writes the other does not see");
+    vm_switch(0, as);
+    aspace_unref(a);
+    a = aspace_fork(as);
+    b = aspace_fork_writing(as, soon, 1);
+    ok(a && b && write_faults(as, va) && write_faults(a, va) && !write_faults(b, va),
+       "the parent still shares it with an older child");
+    vm_check(as);
+    aspace_unref(a);
+    aspace_unref(b);
+    vm_switch(0, NULL);
+    aspace_unref(as);
+}
+
 int main(void)
 {
     vm_boot();
+    test_soon();
     test_places();
     test_most_entries();
     test_remembered();

@@ -50,7 +50,9 @@ static void *thread_main(void *arg)
 /* The child is a snapshot: none of its words changes while the parent's threads continue. */
 static void snapshot_check(void)
 {
-    struct aspace *child = aspace_fork(common);
+    static unsigned forks;
+    vaddr_t soon[] = {va_of(forks++ % NPAGES), va_of(forks * 7 % NPAGES)};
+    struct aspace *child = aspace_fork_writing(common, soon, 2);
     uint64_t before[NPAGES], value;
 
     if (!child)
@@ -129,7 +131,7 @@ static void *family_main(void *arg)
             continue;
         if (a != b && !b->as) {
             *b = *a;
-            b->as = aspace_fork(a->as);
+            b->as = aspace_fork_writing(a->as, (vaddr_t[]){va_of(i)}, 1);
         } else if (a != b && r % 3 == 0) {
             vm_switch(me, NULL);
             aspace_unref(b->as);
