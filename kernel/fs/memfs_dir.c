@@ -22,6 +22,10 @@
 #define MEMFS_HEADS_MAX 512u
 #define FIRST_COOKIE    3u /* 1 and 2 stand for . and .. */
 
+typedef uint64_t text_quad __attribute__((may_alias));
+_Static_assert(offsetof(struct fs_entry, text) % 8 == 0, "names are copied by quadwords");
+_Static_assert((NAME_MAX + 1) % 8 == 0, "the longest name has room for its quadwords");
+
 static uint64_t boot_seed; /* constant after boot */
 
 void memfs_dir_seed(uint64_t seed) { boot_seed = seed; }
@@ -173,6 +177,30 @@ static struct memfs_name *name_of(const struct treap_node *n)
     return container_of(n, struct memfs_name, node);
 }
 
+/* The n bytes at p, 1 to 8, with zeroes above them. Only aligned quadwords that contain some of them
+ * are read; if it is one, what `high` adds is nothing new, or is removed by the mask. */
+static inline __attribute__((no_sanitize_address)) uint64_t some_bytes(const char *p, size_t n)
+{
+    uint64_t low = *(const text_quad *)((uint64_t)p & ~UINT64_C(7));
+    uint64_t high = *(const text_quad *)((uint64_t)(p + n - 1) & ~UINT64_C(7));
+    unsigned shift = (uint64_t)p % 8 * 8;
+
+    return (low >> shift | high << 8 << (56 - shift)) & ~UINT64_C(0) >> (64 - 8 * n);
+}
+
+/* The order of texts of one length: that of their first quadwords that differ, as numbers. */
+static inline int compare_text(const struct fs_name *name, const struct memfs_name *e)
+{
+    for (size_t at = 0; at < name->len; at += 8) {
+        uint64_t a = some_bytes(name->text + at, MIN(name->len - at, (size_t)8));
+        uint64_t b = *(const text_quad *)(e->text + at);
+
+        if (a != b)
+            return a < b ? -1 : 1;
+    }
+    return 0;
+}
+
 /* The order of a head's tree: how name compares to e, below 0, 0, or above 0. */
 static inline int compare(const struct fs_name *name, const struct memfs_name *e)
 {
@@ -180,7 +208,7 @@ static inline int compare(const struct fs_name *name, const struct memfs_name *e
         return name->hash < e->node.hash ? -1 : 1;
     if (name->len != e->len)
         return name->len < e->len ? -1 : 1;
-    return memcmp(name->text, e->text, name->len);
+    return compare_text(name, e);
 }
 
 static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
@@ -260,6 +288,7 @@ struct memfs_name *memfs_entry_new(const struct fs_name *name, struct inode *i)
     e->inode = i;
     e->node.hash = name->hash;
     e->len = (uint8_t)name->len;
+    *(text_quad *)(e->text + text_bytes(name->len) - 8) = 0;
     memcpy(e->text, name->text, name->len);
     return e;
 }
@@ -311,12 +340,17 @@ int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **o
 
 void memfs_describe(const struct memfs_name *e, struct fs_entry *to)
 {
-    to->ino = e->inode->ino;
+    const text_quad *from = (const text_quad *)e->text;
+    const struct inode *i = e->inode;
+    uint32_t len = e->len;
+
+    to->ino = i->ino;
     to->cookie = e->cookie;
-    to->mode = __atomic_load_n(&e->inode->mode, __ATOMIC_RELAXED);
-    to->len = e->len;
-    memcpy(to->text, e->text, e->len);
-    to->text[e->len] = '\0';
+    to->mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
+    to->len = len;
+    for (text_quad *quad = (text_quad *)to->text; (char *)quad < to->text + len;)
+        *quad++ = *from++;
+    to->text[len] = '\0';
 }
 
 /* A name can be removed, and with it the hint, only while nobody holds the lock shared. */

@@ -384,6 +384,59 @@ static void test_position(void)
     empty("a directory that changes while it is read");
 }
 
+/* A name of len bytes in heap memory of that size, `shift` bytes behind a multiple of 8: the byte at
+ * `at` is not as the others. All names have one hash. */
+static struct fs_name similar_name(char *memory, size_t shift, size_t len, size_t at)
+{
+    memset(memory + shift, 'm', len);
+    if (at < len)
+        memory[shift + at] = at % 2 ? 'a' : 'z';
+    return (struct fs_name){.text = memory + shift, .len = (uint32_t)len, .hash = 1};
+}
+
+/* Names of one hash, of every length and alignment, are told apart by each of their bytes. */
+static void test_similar_names(void)
+{
+    enum { LONGEST = 20 };
+    const struct fs_new what = {.mode = S_IFREG};
+    struct inode *dir, *made[LONGEST + 1][LONGEST + 1], *i;
+    int wrong = 0;
+
+    tree_create(&root, NULL, "/similar", S_IFDIR | 0755, true, &dir);
+    for (size_t len = 1; len <= LONGEST; len++)
+        for (size_t at = 0; at <= len; at++) {
+            struct fs_name name = similar_name((char[32]){0}, at % 8, len, at);
+
+            if (dir->ops->create(dir, &name, &what, &made[len][at]))
+                bail_out("a name of %zu bytes", len);
+        }
+    for (size_t len = 1; len <= LONGEST; len++)
+        for (size_t at = 0; at <= len; at++)
+            for (size_t shift = 0; shift < 8; shift++) {
+                char *memory = malloc(shift + len);
+                struct fs_name name = similar_name(memory, shift, len, at);
+
+                if (dir->ops->lookup(dir, &name, &i) == 0) {
+                    wrong += i != made[len][at];
+                    inode_unref(i);
+                } else {
+                    wrong++;
+                }
+                free(memory);
+            }
+    is(wrong, 0, "names of one hash are told apart");
+    for (size_t len = 1; len <= LONGEST; len++)
+        for (size_t at = 0; at <= len; at++) {
+            struct fs_name name = similar_name((char[32]){0}, 0, len, at);
+
+            wrong += dir->ops->unlink(dir, &name, made[len][at]) != 0;
+            inode_unref(made[len][at]);
+        }
+    is(wrong, 0, "and removed");
+    inode_unref(dir);
+    empty("names of one hash");
+}
+
 static void test_two_file_systems(void)
 {
     struct fs other;
@@ -412,6 +465,7 @@ int main(void)
     test_random();
     test_many();
     test_position();
+    test_similar_names();
     test_two_file_systems();
     return tap_done();
 }
