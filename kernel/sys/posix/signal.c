@@ -53,9 +53,22 @@ long sys_rt_sigaction(uint64_t sig, uint64_t act, uint64_t oact, uint64_t size, 
     return 0;
 }
 
+/* `how` is one of the three. */
+static inline void change_mask(uint64_t how, sigset_t mask)
+{
+    sigset_t old = uthread_self()->blocked;
+
+    if (how == SIG_BLOCK)
+        signal_mask_set(old | mask);
+    else if (how == SIG_UNBLOCK)
+        signal_mask_set(old & ~mask);
+    else
+        signal_mask_set(mask);
+}
+
 long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size)
 {
-    sigset_t old = uthread_self()->blocked, mask = 0;
+    sigset_t mask;
 
     if (size != sizeof(sigset_t))
         return -EINVAL;
@@ -63,10 +76,10 @@ long sys_rt_sigprocmask(uint64_t how, uint64_t set, uint64_t oset, uint64_t size
         return -EFAULT;
     if (set && (how < SIG_BLOCK || how > SIG_SETMASK))
         return -EINVAL;
-    if (oset && copyout_u64(oset, old) != 0)
+    if (oset && copyout_u64(oset, uthread_self()->blocked) != 0)
         return -EFAULT;
     if (set)
-        signal_mask_set(how == SIG_BLOCK ? old | mask : how == SIG_UNBLOCK ? old & ~mask : mask);
+        change_mask(how, mask);
     return 0;
 }
 
