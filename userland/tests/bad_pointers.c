@@ -206,6 +206,36 @@ static void try_ends(void)
     memset(edge, 'x', PAGE);
 }
 
+/* A path of n bytes that ends, with its NUL, `gap` bytes before the end of the page. Is the file found
+ * by it, and without its NUL none, because the memory behind it cannot be read? */
+static bool path_copied(unsigned gap, unsigned n)
+{
+    char *mine = edge + PAGE - gap - n - 1;
+    unsigned name = sizeof(path) - 1 - strlen("/tmp");
+
+    memset(edge, 'x', PAGE);
+    memset(mine, '/', n);
+    memcpy(mine, "/tmp", strlen("/tmp"));
+    memcpy(mine + n - name, path + strlen("/tmp"), name);
+    mine[n] = '\0';
+    if (access(mine, F_OK) != 0)
+        return false;
+    memset(mine + n, 'x', gap + 1);
+    return access(mine, F_OK) == -1 && errno == EFAULT;
+}
+
+/* Lengths on both sides of that up to which paths are kept on the stack. */
+static void try_paths(void)
+{
+    unsigned wrong = 0;
+
+    for (unsigned gap = 0; gap < 16; gap++)
+        for (unsigned n = sizeof(path) - 1; n < 120; n++)
+            wrong += !path_copied(gap, n);
+    is(wrong, 0, "paths up to the end of a page, every alignment, many lengths");
+    memset(edge, 'x', PAGE);
+}
+
 int main(void)
 {
     edge = mmap(0, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -217,6 +247,7 @@ int main(void)
     if (fd < 0 || folder < 0 || pipe(ends) != 0)
         bail_out("files");
     try_ends();
+    try_paths();
     for (unsigned i = 0; i < CALLS; i++) {
         const struct call *c = &calls[i];
         long r;

@@ -212,6 +212,42 @@
         END_FUNCTION user_find_nul
 
 /*
+ * long user_copy_string(char *dst, const char *src, const void *limit)
+ *   In:   $16 dst, at the same place in its quadword as src; $17 src; $18 limit (above src)
+ *   Out:  $0 is the length of the string, its NUL not counted; -ENAMETOOLONG when there is no NUL in
+ *         the aligned quadwords that begin below limit; or -EFAULT
+ *   Uses: $1-$5
+ *   Each aligned quadword is read once and stored whole, that in which src begins too. So the
+ *   length is that of the copy, whatever others do to the string meanwhile.
+ */
+        FUNCTION user_copy_string
+        ACCESS  1, ldq_u $1, 0($17)
+        lda     $3, -1($31)
+        and     $17, 7, $4
+        sll     $3, $4, $3              /* a bit for each byte from src on */
+        bic     $16, 7, $16
+        bic     $17, 7, $5
+        cmpbge  $31, $1, $2             /* a bit for each byte that is zero */
+        stq     $1, 0($16)
+        and     $2, $3, $2
+        bne     $2, 2f
+1:      lda     $5, 8($5)
+        cmpult  $5, $18, $3
+        lda     $16, 8($16)
+        beq     $3, 3f
+        ACCESS  1, ldq $1, 0($5)
+        cmpbge  $31, $1, $2
+        stq     $1, 0($16)
+        beq     $2, 1b
+2:      cttz    $2, $2
+        subq    $5, $17, $5
+        addq    $5, $2, $0
+        ret     $31, ($26), 1
+3:      lda     $0, -ASM_ENAMETOOLONG($31)
+        ret     $31, ($26), 1
+        END_FUNCTION user_copy_string
+
+/*
  * int user_touch_write(void *quadword)
  *   In: $16, aligned. Out: $0 is 0 or -EFAULT. Uses $1.
  *   Stores the loaded value with load-locked and store-conditional: this proves write access, and a

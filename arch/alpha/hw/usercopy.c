@@ -14,6 +14,7 @@
 int user_copy_from(void *dst, const void *src, size_t nbytes);
 int user_copy_to(void *dst, const void *src, size_t nbytes);
 int user_clear(void *dst, size_t nbytes);
+long user_copy_string(char *dst, const char *src, const void *limit);
 long user_find_nul(const void *src, const void *limit);
 int user_touch_write(void *quadword);
 int user_load64(uint64_t *v, const void *p);
@@ -105,6 +106,14 @@ long copyin_str(char *dst, vaddr_t usrc, size_t max)
     /* Another thread may have changed the string meanwhile: its length is that of the copy. */
     dst[nbytes] = '\0';
     return (long)strlen(dst);
+}
+
+long copyin_str_in_step(char *dst, vaddr_t usrc, size_t max)
+{
+    if (unlikely(usrc > LAYOUT_USER_TOP - max))
+        return copyin_str(dst, usrc, max);
+    long n = user_copy_string(dst, (const char *)usrc, (const char *)usrc + max);
+    return likely(n < (long)max) ? n : -ENAMETOOLONG;
 }
 
 int copyin_u64(uint64_t *v, vaddr_t ua)

@@ -17,6 +17,7 @@ struct stat64 {
     int64_t atime, atime_nsec, mtime, mtime_nsec, ctime, ctime_nsec;
     int64_t unused[3];
 };
+_Static_assert(sizeof(struct stat64) == 17 * sizeof(uint64_t), "no padding");
 
 struct statx_time {
     int64_t sec;
@@ -53,9 +54,11 @@ static int64_t split(int64_t ns, int64_t *nsec)
     return sec;
 }
 
-/* Most files have equal times, which are divided once. */
+/* Every field is set, and there is no padding, so nothing need be cleared before. Most files have
+ * equal times, which are divided once. */
 static long stat_out(vaddr_t to, const struct file_stat *st)
 {
+    int64_t nsec, sec = split(st->mtime_ns, &nsec);
     struct stat64 u = {
         .dev = st->dev,
         .ino = st->ino,
@@ -67,10 +70,16 @@ static long stat_out(vaddr_t to, const struct file_stat *st)
         .gid = st->gid,
         .blksize = st->blksize,
         .nlink = st->nlink,
+        .pad = 0,
+        .atime = sec,
+        .atime_nsec = nsec,
+        .mtime = sec,
+        .mtime_nsec = nsec,
+        .ctime = sec,
+        .ctime_nsec = nsec,
+        .unused = {0, 0, 0},
     };
 
-    u.atime = u.mtime = u.ctime = split(st->mtime_ns, &u.mtime_nsec);
-    u.atime_nsec = u.ctime_nsec = u.mtime_nsec;
     if (st->atime_ns != st->mtime_ns)
         u.atime = split(st->atime_ns, &u.atime_nsec);
     if (st->ctime_ns != st->mtime_ns)

@@ -11,14 +11,12 @@
 #include "kernel/proc/process.h"
 #include "mm/pool/pool.h"
 
-void path_end(struct upath *u)
+void path_free(struct upath *u)
 {
-    if (unlikely(u->text != u->few))
-        pgd_free(u->text, PATH_MAX);
-    u->text = u->few;
-    if (unlikely(u->counted))
+    if (u->large)
+        pgd_free(u->large, PATH_MAX);
+    if (u->counted)
         inode_unref(u->dir);
-    u->counted = false;
 }
 
 /* Set the directory at which a path relative to dirfd starts. */
@@ -51,12 +49,11 @@ static int path_dir(uint64_t dirfd, struct upath *u)
 /* Copy in a path that did not fit into u->few. As copyin_str, or -ENOMEM. */
 static long __attribute__((noinline)) copy_long(struct upath *u, vaddr_t upath)
 {
-    char *text = pgd_alloc(PATH_MAX);
-
-    if (!text)
+    u->large = pgd_alloc(PATH_MAX);
+    if (!u->large)
         return -ENOMEM;
-    u->text = text;
-    return copyin_str(text, upath, PATH_MAX);
+    u->text = u->large;
+    return copyin_str(u->text, upath, PATH_MAX);
 }
 
 int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
@@ -67,8 +64,9 @@ int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
     u->cred = process_cred(process_self());
     u->dir = NULL;
     u->counted = false;
-    u->text = u->few;
-    n = copyin_str(u->few, upath, sizeof(u->few));
+    u->text = u->few + upath % 8;
+    u->large = NULL;
+    n = copyin_str_in_step(u->text, upath, PATH_FEW);
     if (n == -ENAMETOOLONG)
         n = copy_long(u, upath);
     err = n < 0 ? (int)n : 0;

@@ -22,9 +22,11 @@ struct upath {
     struct inode
         *dir;     /* NULL: the root. The descriptor or working directory keeps it during the call */
     bool counted; /* it has a reference of its own, since other threads may change these */
-    char *text;   /* few, or PATH_MAX bytes of paged pool */
+    char *text;   /* in few, or `large` */
+    char *large;  /* PATH_MAX bytes of paged pool, or NULL */
     struct io_cred cred;
-    char few[PATH_FEW];
+    /* The path is as far from a multiple of 8 as it was in user memory: copied by quadwords. */
+    char few[PATH_FEW + 8] __attribute__((aligned(8)));
 };
 
 /* Copy a path in and find the directory at which it starts: the root, or that of dirfd. 0: the
@@ -32,7 +34,13 @@ struct upath {
    allocated. May wait for paged pool. */
 int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath);
 /* Free the copy, and drop the reference to the directory if there is one. */
-void path_end(struct upath *u);
+void path_free(struct upath *u);
+/* The same; most paths have neither. */
+static inline void path_end(struct upath *u)
+{
+    if (unlikely(u->large || u->counted))
+        path_free(u);
+}
 /* Resolve a path from user memory; *out has a reference, which the caller drops. `follow`: follow a
    symbolic link at its end. 0 or a negative errno. May wait. */
 int path_lookup(uint64_t dirfd, vaddr_t upath, bool follow, struct inode **out);
