@@ -88,13 +88,9 @@ struct process *process_next_locked(const struct process *p)
     return NULL;
 }
 
-void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg)
-{
-    process_for_group(0, fn, arg);
-}
-
-void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
-                       void *arg)
+/* killable: a walk of a caller that is to end stops. */
+static void visit(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg), void *arg,
+                  bool killable)
 {
     enum process_visit then = PROCESS_NEXT;
     ipl_t ipl = spin_lock(&process_lock);
@@ -108,7 +104,7 @@ void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p
     }
     process_walk_begin_locked(&w, list, ipl);
     while ((p = process_walk_next(&w)) != NULL) {
-        then = fn(p, arg);
+        then = killable && thread_killed() ? PROCESS_STOP : fn(p, arg);
         if (then == PROCESS_STOP) {
             process_walk_end_locked(&w);
             break;
@@ -117,6 +113,23 @@ void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p
             process_walk_pause(&w);
     }
     spin_unlock(&process_lock, w.ipl);
+}
+
+void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg)
+{
+    visit(0, fn, arg, false);
+}
+
+void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
+                       void *arg)
+{
+    visit(pgid, fn, arg, false);
+}
+
+void process_search(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
+                    void *arg)
+{
+    visit(pgid, fn, arg, true);
 }
 
 /* -EAGAIN: as POSIX specifies for fork at the system's limit, and at the user's. */

@@ -216,6 +216,10 @@ void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), vo
 /* The same for each process of a group, 0: of all. */
 void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
                        void *arg);
+/* The same for calls whose result nobody sees once the caller is to end: then it stops, and
+ * thread_killed() is true. */
+void process_search(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
+                    void *arg);
 /* Maximum number of processes, zombies included: MAXPROCESSCNT. Constant after boot. */
 extern uint32_t process_limit;
 /* Boot: set process_limit and allocate tables of that size, on a machine with npages of memory.

@@ -208,7 +208,7 @@ cond_t info_process(int64_t index, void *out)
     }
     if (index < 0)
         return describe_next(-1 - (uint64_t)index, out);
-    process_for_each(search_one, &s);
+    process_search(0, search_one, &s);
     return s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
 }
 
@@ -226,7 +226,7 @@ cond_t info_states(int64_t index, void *out)
 
     if (index != 0)
         return SS$_NONEXPR;
-    process_for_each(count_state, m);
+    process_search(0, count_state, m);
     pgd_free_space(&m->pool_free_blocks, &m->pool_free);
     return SS$_NORMAL;
 }
@@ -244,7 +244,7 @@ uint64_t info_process_pt_pages(void)
 {
     uint64_t sum = 0;
 
-    process_for_each(add_pt_pages, &sum);
+    process_search(0, add_pt_pages, &sum);
     return sum;
 }
 
@@ -293,7 +293,7 @@ cond_t info_cpu(int64_t index, void *out)
     str_copy(m->current_name, s.current_name, sizeof(m->current_name));
     owner.process = s.current_process;
     if (owner.process)
-        process_for_each(find_owner, &owner);
+        process_search(0, find_owner, &owner);
     m->current_pid = owner.pid;
     return SS$_NORMAL;
 }

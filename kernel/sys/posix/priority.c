@@ -91,7 +91,7 @@ static void run(struct round *r)
 
     name_own(r);
     if (r->which != PRIO_PROCESS) {
-        process_for_group(r->which == PRIO_PGRP ? r->who : 0, one_locked, r);
+        process_search(r->which == PRIO_PGRP ? r->who : 0, one_locked, r);
         return;
     }
     ipl = spin_lock(&process_lock);

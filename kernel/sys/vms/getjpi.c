@@ -114,11 +114,11 @@ static ipl_t find_and_lock(const struct target *t, const struct process **p)
     for (;;) {
         if (t->by_name) {
             s.found = 0;
-            process_for_each(consider, &s);
+            process_search(0, consider, &s);
         }
         ipl = spin_lock(&process_lock);
         *p = s.found ? process_find_locked(s.found) : NULL;
-        if (!t->by_name || !s.found || (*p && (*p)->state == PROCESS_LIVE))
+        if (!t->by_name || !s.found || (*p && (*p)->state == PROCESS_LIVE) || thread_killed())
             return ipl;
         spin_unlock(&process_lock, ipl);
     }
