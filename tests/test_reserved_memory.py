@@ -57,6 +57,19 @@ def test_a_thousand_reservations() -> None:
     assert "more than 1000 reservations" in refused.console
 
 
+def test_search_beside_many_reservations() -> None:
+    """A name is found among 1,000 reservations by some comparisons more than among 10."""
+
+    def cost(entries: int) -> int:
+        many = reserve(*(f"MANY_{i} 1" for i in range(entries)))
+        done = run_guest("/tests/reservation_names", smp=1, memory="2G",
+                         options=["--icount", *many], timeout=120)  # fmt: skip
+        return int(done.expect(0).text)
+
+    few, many = cost(10), cost(1000)
+    assert many - few < 400, f"instructions: {few}, {many}"
+
+
 def test_holes_that_leave_no_stretch() -> None:
     """No stretch between two holes has 8 MB: the console says so, the boot continues, the section
     is FLUID, and the program is the same."""

@@ -39,8 +39,9 @@
  * returned with the section's last share, and a process that is killed inside a system call ends
  * only on its way out of the call, when it holds no mutex.
  *
- * Locks: the RMD mutex protects the list and the fields of RMDs, except what is constant while an
- * RMD is in use. RMDs are in nonpaged pool because a fault reads them through their section.
+ * Locks: the RMD mutex protects the list, the tree and the fields of RMDs, except what is constant
+ * while an RMD is in use. RMDs are in nonpaged pool because a fault reads them through their
+ * section.
  */
 #include "mm/section/reserved.h"
 
@@ -68,6 +69,7 @@
 
 static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
 static struct list rmds = LIST_INIT(rmds); /* by size at boot, largest first; rmd_mutex */
+static struct treap by_name;               /* of the same; rmd_mutex */
 
 /* Alignment in pages: the largest granularity hint that npages fill. */
 static uint64_t hint_alignment(uint64_t npages)
@@ -87,21 +89,94 @@ static uint64_t table_pages(uint64_t npages)
 /* Alignment of data pages, as on OpenVMS: 512 pages or 64. */
 static uint64_t data_alignment(uint64_t npages) { return npages >= 512 ? 512 : 64; }
 
-static bool same_scope(const struct rmd *r, bool sysgbl, uint32_t group)
+/* ---- the entries by name ---- */
+
+/* The scopes of a name, in their order: groups, the system, drivers. */
+#define SCOPE_SYSGBL ((uint64_t)UINT32_MAX + 1)
+#define SCOPE_DRIVER ((uint64_t)UINT32_MAX + 2)
+
+static struct rmd *rmd_of(struct treap_node *n)
 {
-    if (r->flags & RMD_NOGLOBAL)
-        return !sysgbl && group == RMD_NO_GROUP;
-    return sysgbl ? (r->flags & RMD_SYSGBL) != 0 : (r->flags & RMD_GROUP) && r->group == group;
+    return n ? container_of(n, struct rmd, node) : NULL;
+}
+
+static uint64_t scope_of(const struct rmd *r)
+{
+    return r->flags & RMD_NOGLOBAL ? SCOPE_DRIVER : r->flags & RMD_SYSGBL ? SCOPE_SYSGBL : r->group;
+}
+
+/* FNV-1a of the name. */
+static uint32_t hash_of(const char *name)
+{
+    uint32_t x = 2166136261u;
+
+    while (*name)
+        x = (x ^ (uint8_t)*name++) * 16777619u;
+    return x;
+}
+
+/* Does r come before the name of this hash in this scope? Hashes first: one comparison of names or
+   two are made in a search. */
+static bool comes_before(const struct rmd *r, uint32_t hash, const char *name, uint64_t scope)
+{
+    int c;
+
+    if (r->node.hash != hash)
+        return r->node.hash < hash;
+    c = strcmp(r->name, name);
+    return c < 0 || (c == 0 && scope_of(r) < scope);
+}
+
+static void enter_locked(struct rmd *r)
+{
+    struct treap_node *up = NULL, **where = &by_name.root;
+
+    r->node.hash = hash_of(r->name);
+    while (*where) {
+        up = *where;
+        where = comes_before(rmd_of(up), r->node.hash, r->name, scope_of(r)) ? &up->right
+                                                                             : &up->left;
+    }
+    treap_insert(&by_name, &r->node, up, where);
+    list_add_tail(&rmds, &r->link);
+}
+
+static void leave_locked(struct rmd *r)
+{
+    treap_remove(&by_name, &r->node);
+    list_remove(&r->link);
+}
+
+/* The entry of a name in the first scope from `scope` on; NULL: there is none. */
+static struct rmd *find_from_locked(const char *name, uint64_t scope)
+{
+    struct rmd *r = rmd_of(by_name.root), *found = NULL;
+    uint32_t hash = hash_of(name);
+
+    while (r)
+        if (comes_before(r, hash, name, scope)) {
+            r = rmd_of(r->node.right);
+        } else {
+            found = r;
+            r = rmd_of(r->node.left);
+        }
+    return found && strcmp(found->name, name) == 0 ? found : NULL;
 }
 
 static struct rmd *find_locked(const char *name, bool sysgbl, uint32_t group)
 {
-    struct rmd *r;
+    uint64_t scope = sysgbl ? SCOPE_SYSGBL : group == RMD_NO_GROUP ? SCOPE_DRIVER : group;
+    struct rmd *r = find_from_locked(name, scope);
 
-    list_for_each_entry(r, &rmds, link)
-        if (same_scope(r, sysgbl, group) && strcmp(r->name, name) == 0)
-            return r;
-    return NULL;
+    return r && scope_of(r) == scope ? r : NULL;
+}
+
+/* Is there an entry with this name, of any scope, for a section? */
+static bool is_sections_locked(const char *name)
+{
+    const struct rmd *r = find_from_locked(name, 0);
+
+    return r && !(r->flags & RMD_NOGLOBAL);
 }
 
 /* ---- boot ---- */
@@ -294,7 +369,7 @@ static void reserve_entry(const struct registry *g, uint32_t i)
     if (e->flags & RMD_PAGE_TABLES)
         r->npt_pages = table_pages(r->npages);
     if (honour(r, e))
-        list_add_tail(&rmds, &r->link);
+        enter_locked(r);
     else
         npp_free(r, sizeof(*r));
 }
@@ -333,17 +408,6 @@ void reserved_boot(const struct registry *g)
 }
 
 /* ---- use, return, free ---- */
-
-/* Is there an entry with this name, of any scope, for a section? */
-static bool is_sections_locked(const char *name)
-{
-    struct rmd *r;
-
-    list_for_each_entry(r, &rmds, link)
-        if (!(r->flags & RMD_NOGLOBAL) && strcmp(r->name, name) == 0)
-            return true;
-    return false;
-}
 
 /* page_reserve_entries() in portions, until the caller is to end. */
 static void reserve_entries(pfn_t first, uint64_t npages)
@@ -405,7 +469,7 @@ static uint64_t free_unused_locked(struct rmd *r)
     r->npt_pages = r->pt_used;
     r->flags |= RMD_FREED;
     if (r->used == 0) {
-        list_remove(&r->link);
+        leave_locked(r);
         extents_forget(r);
         npp_free(r, sizeof(*r));
     }

@@ -9,6 +9,7 @@
 #include "kernel/base/abi/megalith/registry.h"
 #include "kernel/base/cond.h"
 #include "kernel/base/list.h"
+#include "kernel/base/treap.h"
 #include "kernel/base/types.h"
 
 #define RMD_NAME_MAX 43
@@ -38,8 +39,9 @@ static inline pfn_t rmd_extent_frame(const struct rmd_extent *e, uint64_t page, 
 #define RMD_EXTENTS_MAX   128u
 #define RMD_EXTENTS_BYTES (RMD_EXTENTS_MAX * sizeof(struct rmd_extent))
 
-struct rmd {          /* nonpaged pool; protected by the RMD mutex, except as noted */
-    struct list link; /* by size at boot, largest first */
+struct rmd {                /* nonpaged pool; protected by the RMD mutex, except as noted */
+    struct list link;       /* by size at boot, largest first */
+    struct treap_node node; /* by name and scope */
     char name[RMD_NAME_MAX + 1];
     uint32_t flags, group, rad; /* RMD_*; UIC group; domain, or RAD_ANY */
     uint64_t npages;            /* data pages; what is not in use can be freed */

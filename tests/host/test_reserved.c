@@ -1,4 +1,4 @@
-// SOURCES: kernel/quota/account.c
+// SOURCES: kernel/quota/account.c kernel/base/treap.c
 // SOURCES: mm/section/reserved.c mm/pool/pool_nonpaged.c mm/pool/pool_var.c mm/phys/page.c
 // SOURCES: mm/phys/page_list.c mm/phys/page_zero.c
 // SOURCES: mm/phys/page_range.c mm/phys/fluid.c
