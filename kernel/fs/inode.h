@@ -94,7 +94,7 @@ struct inode {
     uint32_t nlink;          /* atomic; 0: there is no name, and none can be added */
     uint32_t rdev;           /* constant; device number */
     uint32_t notify;         /* NOTIFY_*; 0: nobody wants to know what happens to it; atomic */
-    uint64_t ino;            /* constant */
+    uint64_t ino;            /* constant; a file system may replace that of inode_init() */
     uint64_t size;           /* atomic; changed with lock held exclusively */
     /* Last read, change of contents, change of anything; ns since 1970; atomic. A read sets atime
      * only if it is not later than the other two: inode_accessed(). */

@@ -117,6 +117,59 @@ static void opening(void)
     unlink("loop");
 }
 
+/* The number of a name as its directory lists it; 0: it does not. */
+static ino_t listed(const char *folder, const char *name)
+{
+    struct dirent *e;
+    DIR *dir = opendir(folder);
+    ino_t ino = 0;
+
+    while (dir && (e = readdir(dir)) != NULL)
+        if (strcmp(e->d_name, name) == 0)
+            ino = e->d_ino;
+    if (dir)
+        closedir(dir);
+    return ino;
+}
+
+/* Copying programs look whether the file that they opened is the one that they saw. */
+static void same_file(const char *folder, const char *name)
+{
+    struct stat before, opened, after;
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    fd = open(path, O_RDONLY);
+    if (stat(path, &before) || fstat(fd, &opened) || stat(path, &after))
+        TEXT(path, "no attributes");
+    else
+        TEXT(path, "%d %d %d", before.st_ino == opened.st_ino && before.st_dev == opened.st_dev,
+             before.st_ino == after.st_ino, before.st_ino == listed(folder, name));
+    close(fd);
+}
+
+static ino_t number_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) ? 0 : st.st_ino;
+}
+
+static void numbers_in_proc(void)
+{
+    char path[32];
+
+    same_file("/proc", "filesystems");
+    same_file("/proc", "1");
+    same_file("/proc/self", "status");
+    same_file("/proc/self", "task");
+    same_file("/proc/sys/kernel", "hostname");
+    snprintf(path, sizeof(path), "/proc/%d/status", getppid());
+    VALUE_AS("files of two processes differ", number_of("/proc/self/status") != number_of(path));
+    VALUE(number_of("/proc/self/status") != number_of("/proc/self/comm"));
+}
+
 static void linking(void)
 {
     int dir = open("dir", O_RDONLY | O_DIRECTORY);
@@ -374,6 +427,7 @@ int main(void)
         return 1;
     opening();
     linking();
+    numbers_in_proc();
     renaming();
     nodes();
     owners();

@@ -84,7 +84,8 @@ int proc_find_fd(const struct proc_inode *dir, const struct fs_name *name, struc
     return proc_inode_create(dir, &fd_entry, &dir->who, fd, out);
 }
 
-int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode)
+int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                 const struct proc_entry **entry)
 {
     struct file *f;
 
@@ -94,7 +95,7 @@ int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, 
             continue;
         file_unref(f);
         *number = fd;
-        *mode = fd_entry.mode;
+        *entry = &fd_entry;
         return 0;
     }
     return -ENOENT;

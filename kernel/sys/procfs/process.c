@@ -390,11 +390,12 @@ int proc_find_process(const struct proc_inode *dir, const struct fs_name *name, 
 
     if (!proc_name_number(name, &pid) || !identify(pid, &who))
         return -ENOENT;
-    return proc_inode_create(dir, &proc_process_entry, &who, 0, out);
+    return proc_inode_create(dir, &proc_process_entry, &who, pid, out);
 }
 
 /* The search is made in steps, so that the table is not locked while many numbers are passed. */
-int proc_next_process(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode)
+int proc_next_process(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                      const struct proc_entry **entry)
 {
     struct proc_id who;
 
@@ -406,7 +407,7 @@ int proc_next_process(const struct proc_inode *dir, uint64_t from, uint64_t *num
         spin_unlock(&process_lock, ipl);
         if (n < numbers_end && identify((uint32_t)n, &who)) {
             *number = n;
-            *mode = S_IFDIR;
+            *entry = &proc_process_entry;
             return 0;
         }
     }

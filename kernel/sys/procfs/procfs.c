@@ -49,6 +49,20 @@ static int owner_of(const struct proc_id *who, uint32_t *uid, uint32_t *gid)
     return p ? 0 : -ENOENT;
 }
 
+/* The number of the inode of `entry` in dir, the same at each look-up. What tells the name from all
+ * others fits into 64 bits: an entry, aligned to 8 bytes, is in the kernel's image, less than
+ * 16 MB, and numbers of processes and descriptors are below 2^21. But the ino_t of most programs
+ * has 32 bits, to which they are mixed: two given names get the same number by a rare chance. */
+static uint64_t ino_of(const struct proc_inode *dir, const struct proc_entry *entry,
+                       uint64_t number)
+{
+    uint64_t who = proc_number(&dir->who);
+    uint64_t x = ((uint64_t)entry & 0xFFFFF8) << 39 | who << 21 | number;
+
+    x = (x ^ x >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    return MAX(x >> 32, 1ul); /* 0 would be a removed name */
+}
+
 int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *entry,
                       const struct proc_id *who, uint32_t number, struct inode **out)
 {
@@ -65,6 +79,7 @@ int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *ent
     inode_init(&i->inode, &proc_fs, &proc_ops, &what);
     if (!inode_is_dir(&i->inode))
         mutex_init(&i->inode.lock, "proc file", MUTEX_PROC_FILE);
+    i->inode.ino = ino_of(dir, entry, number);
     i->inode.nlink = inode_is_dir(&i->inode) ? 2 : 1;
     i->entry = entry;
     i->who = *who;
@@ -99,25 +114,26 @@ static int proc_lookup(struct inode *dir, const struct fs_name *name, struct ino
 static int proc_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
 {
     const struct proc_inode *d = proc_inode_of(dir);
-    const struct proc_entry *e = d->entry;
-    uint64_t k = pos < FIRST_COOKIE ? 0 : pos - FIRST_COOKIE + 1, number;
+    const struct proc_entry *e = d->entry, *found;
+    uint64_t k = pos < FIRST_COOKIE ? 0 : pos - FIRST_COOKIE + 1, number = 0;
     int err;
 
     if (k < e->nchild) {
+        found = &e->child[k];
         to->cookie = FIRST_COOKIE + k;
-        to->mode = e->child[k].mode;
-        to->len = (uint32_t)strlen(e->child[k].name);
-        memcpy(to->text, e->child[k].name, to->len + 1);
+        to->len = (uint32_t)strlen(found->name);
+        memcpy(to->text, found->name, to->len + 1);
     } else {
         if (!e->next)
             return -ENOENT;
-        err = e->next(d, pos < FIRST_NUMBER ? 0 : pos - FIRST_NUMBER + 1, &number, &to->mode);
+        err = e->next(d, pos < FIRST_NUMBER ? 0 : pos - FIRST_NUMBER + 1, &number, &found);
         if (err)
             return err;
         to->cookie = FIRST_NUMBER + number;
         to->len = (uint32_t)format(to->text, sizeof(to->text), "%lu", number);
     }
-    to->ino = to->cookie;
+    to->mode = found->mode;
+    to->ino = ino_of(d, found, number);
     return 0;
 }
 

@@ -49,11 +49,13 @@ struct proc_entry {
      * with a reference. NULL: the text is followed. */
     int (*follow)(const struct proc_inode *i, struct inode **out);
     /* Directories: a table of n entries. Names that come and go are in addition found by `find`
-     * (-ENOENT) and listed by `next`: the first number from `from` on, or -ENOENT. */
+     * (-ENOENT) and listed by `next`: the first number from `from` on with its entry, or
+     * -ENOENT. */
     const struct proc_entry *child;
     unsigned nchild;
     int (*find)(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
-    int (*next)(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode);
+    int (*next)(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                const struct proc_entry **entry);
 };
 
 /* Entries of tables: a text, a folder with a table of its own. */
@@ -65,7 +67,7 @@ struct proc_inode { /* nonpaged pool, but for the root */
     struct inode inode;
     const struct proc_entry *entry; /* constant, like the rest */
     struct proc_id who;
-    uint32_t number; /* of an entry of fd */
+    uint32_t number; /* the name, of one that is a number */
 };
 
 static inline struct proc_inode *proc_inode_of(struct inode *i)
@@ -91,7 +93,7 @@ extern const struct proc_entry proc_process_entry; /* the directory of a process
 /* The process that `name` is the pid of. */
 int proc_find_process(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
 int proc_next_process(const struct proc_inode *dir, uint64_t from, uint64_t *number,
-                      uint32_t *mode);
+                      const struct proc_entry **entry);
 
 int proc_show_stat(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
 int proc_show_status(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
@@ -99,11 +101,13 @@ int proc_show_comm(const struct proc_id *who, uint64_t *cursor, struct proc_text
 
 /* tasks.c: /proc/PID/task. */
 int proc_find_task(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
-int proc_next_task(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode);
+int proc_next_task(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                   const struct proc_entry **entry);
 
 /* descriptors.c: /proc/PID/fd. */
 int proc_find_fd(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
-int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode);
+int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                 const struct proc_entry **entry);
 
 /* maps.c */
 int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);

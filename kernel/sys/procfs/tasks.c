@@ -34,11 +34,12 @@ int proc_find_task(const struct proc_inode *dir, const struct fs_name *name, str
 
     if (!proc_name_number(name, &who.tid) || !who.tid || !is_thread(&dir->who, who.tid))
         return -ENOENT;
-    return proc_inode_create(dir, &task_entry, &who, 0, out);
+    return proc_inode_create(dir, &task_entry, &who, who.tid, out);
 }
 
 /* In steps, as the list of processes. */
-int proc_next_task(const struct proc_inode *dir, uint64_t from, uint64_t *number, uint32_t *mode)
+int proc_next_task(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                   const struct proc_entry **entry)
 {
     for (uint64_t n = from; n < numbers_end; n++) {
         ipl_t ipl = spin_lock(&process_lock);
@@ -47,7 +48,7 @@ int proc_next_task(const struct proc_inode *dir, uint64_t from, uint64_t *number
         spin_unlock(&process_lock, ipl);
         if (n && n < numbers_end && is_thread(&dir->who, (uint32_t)n)) {
             *number = n;
-            *mode = S_IFDIR;
+            *entry = &task_entry;
             return 0;
         }
     }
