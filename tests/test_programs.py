@@ -7,8 +7,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+from lib.guest import run_guest
 from megalith.verify.program_results import Answer, Counts, compare, count, table
-from megalith.verify.programs import Recipe, is_built, recipes, remembered, run_program
+from megalith.verify.programs import (
+    RECIPES,
+    Recipe,
+    built,
+    is_built,
+    recipes,
+    remembered,
+    run_program,
+)
 
 QUICK = ["lua"]
 
@@ -72,6 +81,28 @@ def test_an_answer_is_asked_for_once(tmp_path: Path):
         for key, again in [("a", False), ("a", False), ("b", False), ("b", True)]
     ]
     assert outputs == ["1\n", "1\n", "2\n", "3\n"]
+
+
+LEAVING = """
+export limit=2
+. ./ground.sh
+echo stopped ended | "$box" tr " " "\\n" | run_tests '
+sleep 1234 &
+(sleep 1234 & sleep 1234)&
+[ "$1" = ended ] || sleep 1234'
+ps | grep "sleep 123[4]"
+rm -r "$place"
+"""
+
+
+@pytest.mark.skipif(not is_built(recipes()["busybox"]), reason="BusyBox is not built")
+def test_a_test_of_a_suite_leaves_no_process(tmp_path: Path):
+    suite = tmp_path / "suite.sh"
+    suite.write_text(LEAVING)
+    options = ["--add", f"{built(recipes()['busybox']) / 'busybox'}:/busybox"]
+    options += ["--add", f"{RECIPES / 'ground.sh'}:/ground.sh", "--add", f"{suite}:/suite.sh"]
+    done = run_guest("/busybox", "sh", "suite.sh", options=options, smp=2, timeout=60)
+    assert done.output.decode().splitlines() == ["ended: passed", "stopped: failed by 137"]
 
 
 def quick() -> list[Recipe]:

@@ -27,14 +27,18 @@ umask 022
 # Runs the command of the argument, a piece of shell, for each name in standard input, as $1, in
 # sessions of their own and four at a time, since many tests sleep; it ends by 0 if the test
 # passed, by 77 if something that it needs is missing. Prints how each ended; what those said that
-# neither passed nor were skipped goes to standard error. Each gets a minute, or $limit seconds.
+# neither passed nor were skipped goes to standard error. Each gets a minute, or $limit seconds;
+# what it leaves in its session is killed, as its timeout kills only the process that it started.
 run_tests()
 {
     # shellcheck disable=SC2016 # the inner shell's
     one='
         log=$(echo "$2" | tr / -)
-        setsid timeout -s KILL ${limit:-60} sh -c "$1" sh "$2" </dev/null >"$0/$log.text" 2>&1 9>&1
+        setsid timeout -s KILL ${limit:-60} sh -c "$1" sh "$2" </dev/null >"$0/$log.text" 2>&1 9>&1 &
+        session=$!
+        wait $session
         status=$?
+        for again in 1 2 3 4 5; do pkill -KILL -s $session || break; done # they may fork meanwhile
         case $status in
             0) echo "$2: passed" ;;
             77) echo "$2: skipped" ;;
