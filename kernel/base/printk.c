@@ -58,8 +58,11 @@ static size_t send_locked(void)
     return n;
 }
 
-/* Send until the first `end` bytes ever put are out. */
-static void send_until(uint64_t end)
+static bool never_over(void) { return false; }
+
+/* Send until the first `end` bytes ever put are out, or over() while the transmitter is busy. False:
+   it was over. */
+static bool send_until(uint64_t end, bool (*over)(void))
 {
     uint64_t give_up = 0;
 
@@ -71,17 +74,19 @@ static void send_until(uint64_t end)
             ring_out = ring_in;
         rawlock_release(&printk_lock, ipl);
         if (done)
-            return;
+            return true;
         if (sent)
             give_up = 0;
+        else if (over())
+            return false;
         else if (!give_up)
             give_up = pal_cserve(CSERVE_GET_TIME, 0) + GIVE_UP;
     }
 }
 
-/* Put all n bytes into the ring, and send what it has no room for. Returns the count of bytes put
- * so far, for send_until(). */
-static uint64_t put_all(const char *text, size_t n)
+/* Put all n bytes into the ring, and send what it has no room for; if it is over, the rest is lost.
+ * Returns the count of bytes put so far, for send_until(). */
+static uint64_t put_all(const char *text, size_t n, bool (*over)(void))
 {
     for (;;) {
         uint64_t ipl = rawlock_acquire(&printk_lock), end;
@@ -91,9 +96,8 @@ static uint64_t put_all(const char *text, size_t n)
         rawlock_release(&printk_lock, ipl);
         text += k;
         n -= k;
-        if (!n)
+        if (!n || !send_until(end - RING / 2, over))
             return end;
-        send_until(end - RING / 2);
     }
 }
 
@@ -141,7 +145,7 @@ static void flush(struct message *m)
 {
     if (m->n) {
         keep(m->text, m->n);
-        put_all(m->text, m->n);
+        put_all(m->text, m->n, never_over);
     }
     m->n = 0;
 }
@@ -189,7 +193,7 @@ void vprintk(const char *fmt, va_list ap)
     m.n = 0;
     format_to(add, &m, fmt, ap);
     keep(m.text, m.n);
-    send_until(put_all(m.text, m.n));
+    send_until(put_all(m.text, m.n, never_over), never_over);
 }
 
 void printk(const char *fmt, ...)
@@ -201,12 +205,13 @@ void printk(const char *fmt, ...)
     va_end(ap);
 }
 
-void printk_bytes(const char *text, size_t n)
+void printk_bytes(const char *text, size_t n, bool (*over)(void))
 {
     while (n) {
         size_t part = MIN(n, (size_t)BUFFER);
 
-        send_until(put_all(text, part));
+        if (!send_until(put_all(text, part, over), over))
+            return;
         text += part;
         n -= part;
     }
@@ -220,7 +225,7 @@ void printk_queue(const char *text, size_t n)
     rawlock_release(&printk_lock, ipl);
 }
 
-void printk_send(void) { send_until(put_all("", 0)); }
+void printk_send(void) { send_until(put_all("", 0, never_over), never_over); }
 
 void printk_panic_begin(void)
 {

@@ -13,8 +13,9 @@
 void printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void vprintk(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-/* Write n bytes unchanged (the terminal's output). */
-void printk_bytes(const char *text, size_t n);
+/* Write n bytes unchanged (the terminal's output). Returns when they have been sent, or when over()
+   says that the caller need not wait: then what the ring had room for is sent later. */
+void printk_bytes(const char *text, size_t n, bool (*over)(void));
 /* Have up to 8 bytes written unchanged by the next printk_send(), which waits for the UART: for a
  * caller with a lock. Between two calls of printk_send() there is room for 16 such. Any IPL. */
 void printk_queue(const char *text, size_t n);

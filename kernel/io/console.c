@@ -55,6 +55,7 @@ static void console_echoed(struct tty *t)
     printk_send();
 }
 
+/* A thread that is to end does not wait for the line, which the host may not be reading. */
 static size_t console_output(struct tty *t, const char *text, size_t n, bool newlines)
 {
     char out[2 * TTY_CHUNK];
@@ -70,7 +71,7 @@ static size_t console_output(struct tty *t, const char *text, size_t n, bool new
             out[k++] = '\r';
         out[k++] = text[j];
     }
-    printk_bytes(out, k);
+    printk_bytes(out, k, thread_killed);
     return n;
 }
 
