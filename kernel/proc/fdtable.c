@@ -178,7 +178,7 @@ static unsigned lowest_in(const struct fd_chunk *c, unsigned from)
 }
 
 /* The lowest free number from the chunk n on, n > 0; FD_MAX: there is none. */
-static unsigned lowest_beyond(const struct fd_directory *d, unsigned n)
+static __attribute__((noinline)) unsigned lowest_beyond(const struct fd_directory *d, unsigned n)
 {
     unsigned word = n / 64;
     uint64_t free;
@@ -285,7 +285,7 @@ static bool install_chunk(struct file_table *t, struct fd_chunk *c, unsigned n)
 
 /* Take a step towards a slot for fd, which is below FD_MAX: allocate one of the blocks that are
    missing. 0 or -ENOMEM. */
-static int extend(struct file_table *t, unsigned fd)
+static __attribute__((noinline)) int extend(struct file_table *t, unsigned fd)
 {
     struct hold h = hold(t);
     bool small = !t->chunk0, far = fd >= FD_CHUNK && !t->more, done;
@@ -527,22 +527,28 @@ int fd_find(struct file_table *t, unsigned from)
         if (fits)
             take(t, fd);
         let_go(t, h);
+        if (likely(fits))
+            return (int)fd;
         if (fd >= limit)
             return -EMFILE;
-        if (fits)
-            return (int)fd;
         if (extend(t, fd))
             return -ENOMEM;
     }
 }
 
-void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
+static inline void fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
 {
     struct hold h = hold(t);
 
     set_file(t, fd, f);
-    mark(t, fd, cloexec);
+    if (unlikely(cloexec)) /* a number that was free has no mark */
+        mark(t, fd, true);
     let_go(t, h);
+}
+
+void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
+{
+    fill(t, f, fd, cloexec);
 }
 
 void fd_cancel(struct file_table *t, unsigned fd)
@@ -559,7 +565,7 @@ int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec)
     int fd = fd_find(t, from);
 
     if (fd >= 0)
-        fd_fill(t, f, (unsigned)fd, cloexec);
+        fill(t, f, (unsigned)fd, cloexec);
     return fd;
 }
 
