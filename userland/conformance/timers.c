@@ -349,6 +349,9 @@ static void setting_clocks(void)
     CASE_AS("clock_settime of a bad time", syscall(SYS_clock_settime, CLOCK_REALTIME, &bad));
     CASE_AS("clock_settime of CLOCK_MONOTONIC", clock_settime(CLOCK_MONOTONIC, &t));
     CASE_AS("clock_settime of no clock", clock_settime(77, &t));
+    CASE_AS("clock_settime of no process", clock_settime((int)(~99999999u << 3 | 2), &t));
+    CASE_AS("clock_settime of an open file", clock_settime((int)(~0u << 3 | 3), &t));
+    CASE_AS("clock_settime of a process", clock_settime((int)(~0u << 3 | 2), &t));
     CASE_AS("clock_settime from a bad address", syscall(SYS_clock_settime, CLOCK_REALTIME, 8));
     CASE_AS("settimeofday", syscall(SYS_settimeofday, &tv, NULL));
     CASE_AS("settimeofday of a bad time", syscall(SYS_settimeofday, &bad_tv, NULL));

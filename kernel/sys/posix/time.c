@@ -273,8 +273,9 @@ static long set_wall(int64_t seconds, uint64_t ns)
 long sys_clock_settime(uint64_t clock, uint64_t from)
 {
     struct timespec t;
+    uint64_t now;
 
-    if (clock != CLOCK_REALTIME && (int32_t)clock >= 0)
+    if (clock != CLOCK_REALTIME && !cpu_clock_read((int32_t)clock, &now))
         return -EINVAL;
     if (copyin(&t, from, sizeof(t)) != 0)
         return -EFAULT;
