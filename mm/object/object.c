@@ -41,6 +41,7 @@
  * When a process ends, its entries are detached. An object whose last reference goes while a pager
  * still owes answers stays, marked dead and unreachable, until the last answer.
  */
+#include "arch/alpha/hw/pte.h"
 #include "kernel/base/bitops.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/thread.h"
@@ -215,13 +216,46 @@ static uint64_t set_length(struct mm_object *o, uint64_t npages)
     return was;
 }
 
+/* The offset of the first leaf of the index that has slots from `from` on. Lock not held. */
+static bool find_leaf(struct mm_object *o, uint64_t from, uint64_t *base)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    bool found = index_next_leaf(o, from, OBJECT_MAX_PAGES, base) != NULL;
+
+    spin_unlock(o->lock, ipl);
+    return found;
+}
+
+/* Unmap what is behind the end. Only a page in the index is mapped, so mappings are walked only
+ * where there are leaves: a write that is killed takes back its growth without a walk, if nobody
+ * has used what it had not reached. Leaves so close that their PTEs are in one table or two are
+ * walked together. False: stopped. */
+static bool unmap_from(struct mm_object *o, uint64_t from, bool killable)
+{
+    uint64_t base, to;
+
+    for (; find_leaf(o, from, &base); from = to) {
+        uint64_t first = MAX(from, base);
+
+        to = base + INDEX_SLOTS;
+        while (find_leaf(o, to, &base) && base - to < PTES_PER_PAGE) {
+            if (killable && thread_killed())
+                return false;
+            to = base + INDEX_SLOTS;
+        }
+        if (!rmap_unmap(o, first, to, killable) || (killable && thread_killed()))
+            return false;
+    }
+    return true;
+}
+
 static uint64_t truncate(struct mm_object *o, uint64_t npages, bool killable)
 {
     uint64_t was = set_length(o, npages), left = was;
 
     if (npages >= was)
         return npages;
-    if (rmap_unmap(o, npages, killable))
+    if (unmap_from(o, npages, killable))
         left = object_free_range(o, npages, OBJECT_MAX_PAGES, killable);
     if (unlikely(left > npages)) /* the pages below have kept their contents */
         set_length(o, MIN(left, was));

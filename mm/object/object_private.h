@@ -50,8 +50,8 @@ struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, 
    a page. False: stopped. IPL up to IPL_ASTDEL; the caller has a reference or a request. */
 bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned access,
                    bool spare_locked);
-/* Clear all PTEs that map a page from `from` on, which a fault must find truncated. killable: a
+/* Clear all PTEs that map a page of [from, to), which a fault must find truncated. killable: a
    thread that is to end stops between two steps. False: it has stopped. IPL 0, no lock held. */
-bool rmap_unmap(struct mm_object *o, uint64_t from, bool killable);
+bool rmap_unmap(struct mm_object *o, uint64_t from, uint64_t to, bool killable);
 
 #endif

@@ -196,9 +196,9 @@ bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned acc
     return walk(&w, false);
 }
 
-bool rmap_unmap(struct mm_object *o, uint64_t from, bool killable)
+bool rmap_unmap(struct mm_object *o, uint64_t from, uint64_t to, bool killable)
 {
-    struct rmap_walk w = {.o = o, .from = from, .to = OBJECT_MAX_PAGES};
+    struct rmap_walk w = {.o = o, .from = from, .to = to};
 
     return walk(&w, killable);
 }
