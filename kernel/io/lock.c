@@ -18,8 +18,8 @@
  *
  * A chain of more than CHAIN_MAX processes counts as no cycle.
  *
- * Costs under a shard's mutex: logarithmic in the inode's locks for each range that overlaps, and
- * constant for each waiting request of the inode.
+ * Costs in one hold of a shard's mutex: logarithmic in the inode's locks for each range that
+ * overlaps, and constant for each of some waiting requests of the inode (AT_ONCE).
  */
 #include "kernel/io/lock.h"
 
@@ -35,12 +35,13 @@
 #define SHARD_BITS  5u
 #define BUCKET_BITS 6u
 #define CHAIN_MAX   64u /* processes that wait for each other */
+#define AT_ONCE     8u  /* requests looked at in one hold */
 
 /* In nonpaged pool; protected by the shard's mutex. */
 struct file_locks {
     struct treap ranges;  /* of processes and open files */
     struct treap flocks;  /* of flock: whole files */
-    struct list requests; /* of struct request */
+    struct list requests; /* of struct request; some are marks of walks, without a set */
 };
 
 /* A thread that waits; on its stack. */
@@ -172,20 +173,41 @@ static void end_wait(struct request *r)
     mutex_unlock(&wait_mutex);
 }
 
-/* A range of `set` was unlocked, or locked by less: wake the requests for parts of it. Shard
- * locked. */
-static void wake(struct file_locks *l, const struct treap *set, uint64_t start, uint64_t end)
+/* Wake r if it wants a part of the range. Shard locked. */
+static void wake_one_request(struct request *r, const struct treap *set, uint64_t start,
+                             uint64_t end)
 {
+    if (r->set != set || r->want->start > end || r->want->end < start)
+        return; /* another one, or the mark of a walk */
+    end_wait(r);
+    wake_all(&r->queue);
+}
+
+/* A range of `set` was unlocked, or locked by less: wake the requests for parts of it. Shard
+ * locked, but released after each AT_ONCE requests, of which a user can have as many as threads.
+ * Two marks in the list, which keep i->locks there, say where the walk is and where it ends: who
+ * asks again meanwhile, or for the first time, does so behind the end, and has seen the change. */
+static void wake(struct inode *i, const struct treap *set, uint64_t start, uint64_t end)
+{
+    struct file_locks *l = i->locks;
+    struct request here = {0}, last = {0};
     struct list *at;
 
-    list_for_each(at, &l->requests) {
-        struct request *r = list_entry(at, struct request, link);
-
-        if (r->set != set || r->want->start > end || r->want->end < start)
-            continue;
-        end_wait(r);
-        wake_all(&r->queue);
+    if (list_empty(&l->requests))
+        return;
+    list_add_head(&l->requests, &here.link);
+    list_add_tail(&l->requests, &last.link);
+    for (unsigned n = 1; (at = list_next(&l->requests, &here.link)) != &last.link; n++) {
+        list_remove(&here.link);
+        list_add_after(at, &here.link);
+        wake_one_request(list_entry(at, struct request, link), set, start, end);
+        if (n % AT_ONCE == 0) {
+            mutex_unlock(shard_of(i));
+            mutex_lock(shard_of(i));
+        }
     }
+    list_remove(&here.link);
+    list_remove(&last.link);
 }
 
 /* Wait until the lock `by`, which is in the way of `want`, may have gone. Shard locked, but not
@@ -217,13 +239,13 @@ static int wait_turn(struct inode *i, const struct treap *set, const struct lock
 /* ---- locks ---- */
 
 /* flock changes the kind of a lock by giving it up first, and then may have to wait. */
-static void convert(struct file_locks *l, const struct lock_range *want, struct lock_range **spare)
+static void convert(struct inode *i, const struct lock_range *want, struct lock_range **spare)
 {
     struct lock_range none = *want;
 
     none.kind = LOCK_NONE;
-    lock_apply(&l->flocks, &none, spare);
-    wake(l, &l->flocks, 0, LOCK_END);
+    lock_apply(&i->locks->flocks, &none, spare);
+    wake(i, &i->locks->flocks, 0, LOCK_END);
 }
 
 static int set_locked(struct inode *i, enum lock_family family, const struct lock_range *want,
@@ -238,7 +260,7 @@ static int set_locked(struct inode *i, enum lock_family family, const struct loc
         return want->kind == LOCK_NONE ? 0 : -ENOLCK;
     set = family == LOCK_FLOCK ? &l->flocks : &l->ranges;
     if (family == LOCK_FLOCK)
-        convert(l, want, spare);
+        convert(i, want, spare);
     while (want->kind != LOCK_NONE && (by = lock_conflict(set, want)) != NULL) {
         err = wait ? wait_turn(i, set, want, by, family == LOCK_POSIX) : -EAGAIN;
         if (err)
@@ -246,7 +268,7 @@ static int set_locked(struct inode *i, enum lock_family family, const struct loc
     }
     lock_apply(set, want, spare);
     if (want->kind != LOCK_EXCLUSIVE)
-        wake(l, set, want->start, want->end);
+        wake(i, set, want->start, want->end);
     return 0;
 }
 
@@ -289,13 +311,13 @@ void lock_release(struct inode *i, const void *owner)
     if (l) {
         lock_apply(&l->ranges, &all, &gone);
         if (gone)
-            wake(l, &l->ranges, 0, LOCK_END);
+            wake(i, &l->ranges, 0, LOCK_END);
         if (l->flocks.root) {
             struct lock_range *before = gone;
 
             lock_apply(&l->flocks, &all, &gone);
             if (gone != before)
-                wake(l, &l->flocks, 0, LOCK_END);
+                wake(i, &l->flocks, 0, LOCK_END);
         }
         trim(i);
     }
