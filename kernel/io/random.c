@@ -1,37 +1,106 @@
-/* Pseudo-random bytes: random.h. */
+/*
+ * Random bytes: random.h.
+ *
+ * A key makes blocks of ChaCha20. Half of each block is the next key and the other half is given
+ * out, so nobody who reads the memory later finds what was given out before. A request for more
+ * than a key has bytes gets a key of its own, and its blocks are made without the lock.
+ *
+ * The key begins as nothing; the clock goes into each block that makes a new one.
+ */
 #include "kernel/io/random.h"
 
+#include "arch/alpha/hw/clock.h"
 #include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/chacha.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/string.h"
 #include "kernel/sched/freeze.h"
+#include "kernel/sched/spinlock.h"
 #include "kernel/sched/timer.h"
 
-/* One step of splitmix64: there is no source of entropy: good for hash seeds, not for keys. */
+#define REFILL ((CHACHA_WORDS - CHACHA_KEY) * sizeof(uint32_t))
+
+enum { TO_REFILL, TO_USER }; /* the last word of a block's tail: no two uses have equal blocks */
+
+static struct {
+    struct spinlock lock; /* all that follows */
+    uint32_t key[CHACHA_KEY];
+    uint64_t ready[REFILL / sizeof(uint64_t)]; /* the first nready have not been given out */
+    unsigned nready;
+} pool = {.lock = SPINLOCK_INIT("random bytes", RANK_DEVICE, IPL_DEVICE)};
+
+/* Clear n words of secrets; the compiler must not leave that out. */
+static void forget(volatile uint32_t *p, size_t n)
+{
+    while (n--)
+        *p++ = 0;
+}
+
+/* One block, with pool.lock held. */
+static void refill_locked(void)
+{
+    uint64_t now = clock_wall_ns();
+    const uint32_t tail[CHACHA_TAIL] = {(uint32_t)now, (uint32_t)(now >> 32), clock_cycles(),
+                                        TO_REFILL};
+    uint32_t block[CHACHA_WORDS];
+
+    chacha_block(block, pool.key, tail);
+    memcpy(pool.key, block, sizeof(pool.key));
+    memcpy(pool.ready, block + CHACHA_KEY, sizeof(pool.ready));
+    pool.nready = ARRAY_SIZE(pool.ready);
+    forget(block, ARRAY_SIZE(block));
+}
+
 uint64_t random_next(void)
 {
-    static uint64_t state; /* atomic */
-    uint64_t x = __atomic_add_fetch(&state, 0x9E3779B97F4A7C15ul, __ATOMIC_RELAXED) +
-                 clock_wall_ns();
+    ipl_t ipl = spin_lock(&pool.lock);
+    uint64_t v;
 
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ul;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBul;
-    return x ^ x >> 31;
+    if (!pool.nready)
+        refill_locked();
+    v = pool.ready[--pool.nready];
+    pool.ready[pool.nready] = 0;
+    spin_unlock(&pool.lock, ipl);
+    return v;
+}
+
+/* Fill n bytes with the blocks of a key, as random_to_user(). */
+static long stream_to_user(vaddr_t to, size_t n, const uint32_t key[CHACHA_KEY])
+{
+    uint32_t tail[CHACHA_TAIL] = {[3] = TO_USER}, block[CHACHA_WORDS];
+    size_t done = 0;
+    long err = 0;
+
+    for (; done < n && !err; tail[0]++) { /* RANDOM_MAX has fewer blocks than a word counts */
+        size_t part = MIN(n - done, sizeof(block));
+
+        if (sched_loop_point()) {
+            err = -EINTR;
+            break;
+        }
+        chacha_block(block, key, tail);
+        err = copyout(to + done, block, part);
+        if (!err)
+            done += part;
+    }
+    forget(block, ARRAY_SIZE(block));
+    return done ? (long)done : err;
 }
 
 long random_to_user(vaddr_t to, size_t n)
 {
-    size_t done = 0;
+    uint32_t key[CHACHA_KEY] = {0};
+    long r;
 
-    n = MIN(n, (size_t)RANDOM_MAX);
-    while (done < n) {
+    for (size_t k = 0; k < CHACHA_KEY && k * sizeof(key[0]) < n; k += 2) {
         uint64_t v = random_next();
-        size_t part = MIN(n - done, sizeof(v));
 
-        if (sched_loop_point())
-            return done ? (long)done : -EINTR;
-        if (copyout(to + done, &v, part) != 0)
-            return done ? (long)done : -EFAULT;
-        done += part;
+        memcpy(&key[k], &v, sizeof(v));
     }
-    return (long)done;
+    if (n <= sizeof(key))
+        r = n && copyout(to, key, n) != 0 ? -EFAULT : (long)n;
+    else
+        r = stream_to_user(to, MIN(n, (size_t)RANDOM_MAX), key);
+    forget(key, ARRAY_SIZE(key));
+    return r;
 }

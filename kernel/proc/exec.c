@@ -21,6 +21,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/io/random.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
@@ -121,7 +122,7 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     vaddr_t platform = strings - 8, random = platform - 24;
     uint64_t words = 1 + a->argc + 1 + a->envc + 1 + 2 * AUX_MAX;
     struct stack_writer w = {.at = (random - 8 * words) & ~UINT64_C(15)};
-    uint64_t seed[2] = {clock_wall_ns() * 0x9E3779B97F4A7C15, clock_ns() ^ (uint64_t)p->pid << 40};
+    uint64_t seed[2] = {random_next(), random_next()};
     const uint64_t aux[][2] = {
         {AT_PHDR, image->phdr},
         {AT_PHENT, sizeof(struct elf_phdr)},

@@ -33,7 +33,7 @@ enum spin_rank {
     RANK_SOCKET = 28,       /* one socket                                 IPL_ASTDEL */
     RANK_SOCKET_WORK = 29,  /* files of dropped messages                  IPL_ASTDEL */
     RANK_TTY = 30,          /* console line discipline                    IPL_DEVICE */
-    RANK_DEVICE = 32,       /* one serial line                            IPL_DEVICE */
+    RANK_DEVICE = 32,       /* one serial line, random bytes             IPL_DEVICE */
     RANK_POOL = 40,         /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,          /* page lists of one RAD                      IPL_CLOCK */
     RANK_TIMERFD = 45,      /* one timerfd                                IPL_CLOCK */

@@ -1,4 +1,5 @@
 // SOURCES: kernel/base/format.c kernel/base/string.c kernel/base/string_extra.c kernel/base/treap.c
+// SOURCES: kernel/base/chacha.c
 /*
  * Formatting, memory and strings, lists, ranges and bits. Copies and fills are compared with a
  * bytewise model for every alignment and length up to a few unrolled rounds, with guard bytes
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 
 #include "kernel/base/bitops.h"
+#include "kernel/base/chacha.h"
 #include "kernel/base/format.h"
 #include "kernel/base/list.h"
 #include "kernel/base/range.h"
@@ -415,8 +417,25 @@ static void test_counting_tree(void)
     is(good, ARRAY_SIZE(nodes), "a tree that counts finds its n-th node after each change");
 }
 
+/* The example of RFC 8439, 2.3.2. */
+static void test_chacha(void)
+{
+    static const uint32_t key[CHACHA_KEY] = {0x03020100, 0x07060504, 0x0B0A0908, 0x0F0E0D0C,
+                                             0x13121110, 0x17161514, 0x1B1A1918, 0x1F1E1D1C};
+    static const uint32_t tail[CHACHA_TAIL] = {1, 0x09000000, 0x4A000000, 0};
+    static const uint32_t expected[CHACHA_WORDS] = {0xE4E7F110, 0x15593BD1, 0x1FDD0F50, 0xC47120A3,
+                                                    0xC7F4D1C7, 0x0368C033, 0x9AAA2204, 0x4E6CD4C3,
+                                                    0x466482D2, 0x09AA9F07, 0x05D7C214, 0xA2028BD9,
+                                                    0xD19C12B5, 0xB94E16DE, 0xE883D0CB, 0x4E3C50A2};
+    uint32_t block[CHACHA_WORDS];
+
+    chacha_block(block, key, tail);
+    ok(!memcmp(block, expected, sizeof(block)), "a block of ChaCha20 is as RFC 8439 has it");
+}
+
 int main(void)
 {
+    test_chacha();
     test_format();
     test_single_evaluation();
     test_copies();
