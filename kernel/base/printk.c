@@ -60,8 +60,8 @@ static size_t send_locked(void)
 
 static bool never_over(void) { return false; }
 
-/* Send until the first `end` bytes ever put are out, or over() while the transmitter is busy. False:
-   it was over. */
+/* Send until the first `end` bytes ever put are out, or over() while the transmitter is busy.
+   False: it was over. */
 static bool send_until(uint64_t end, bool (*over)(void))
 {
     uint64_t give_up = 0;

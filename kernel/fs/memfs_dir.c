@@ -177,8 +177,8 @@ static struct memfs_name *name_of(const struct treap_node *n)
     return container_of(n, struct memfs_name, node);
 }
 
-/* The n bytes at p, 1 to 8, with zeroes above them. Only aligned quadwords that contain some of them
- * are read; if it is one, what `high` adds is nothing new, or is removed by the mask. */
+/* The n bytes at p, 1 to 8, with zeroes above them. Only aligned quadwords that contain some of
+ * them are read; if it is one, what `high` adds is nothing new, or is removed by the mask. */
 static inline __attribute__((no_sanitize_address)) uint64_t some_bytes(const char *p, size_t n)
 {
     uint64_t low = *(const text_quad *)((uint64_t)p & ~UINT64_C(7));

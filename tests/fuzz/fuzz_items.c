@@ -113,8 +113,10 @@ uint32_t number_next(uint32_t n)
 
     return n <= low ? low : n <= high ? high : numbers_end;
 }
-void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg)
+void process_search(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
+                    void *arg)
 {
+    (void)pgid;
     if (fn(&me, arg) != PROCESS_STOP)
         fn(&other, arg);
 }

@@ -384,8 +384,8 @@ static void test_position(void)
     empty("a directory that changes while it is read");
 }
 
-/* A name of len bytes in heap memory of that size, `shift` bytes behind a multiple of 8: the byte at
- * `at` is not as the others. All names have one hash. */
+/* A name of len bytes in heap memory of that size, `shift` bytes behind a multiple of 8: the byte
+ * at `at` is not as the others. All names have one hash. */
 static struct fs_name similar_name(char *memory, size_t shift, size_t len, size_t at)
 {
     memset(memory + shift, 'm', len);

@@ -206,8 +206,8 @@ static void try_ends(void)
     memset(edge, 'x', PAGE);
 }
 
-/* A path of n bytes that ends, with its NUL, `gap` bytes before the end of the page. Is the file found
- * by it, and without its NUL none, because the memory behind it cannot be read? */
+/* A path of n bytes that ends, with its NUL, `gap` bytes before the end of the page. Is the file
+ * found by it, and without its NUL none, because the memory behind it cannot be read? */
 static bool path_copied(unsigned gap, unsigned n)
 {
     char *mine = edge + PAGE - gap - n - 1;

@@ -18,8 +18,8 @@ int clear_user(vaddr_t udst, size_t nbytes);
    within max bytes. */
 long copyin_str(char *dst, vaddr_t usrc, size_t max);
 /* The same in one pass, for short strings. dst is at the same place in its quadword as usrc is in
-   its own; the quadwords that contain bytes of [dst, dst + max) may all be overwritten; max is below
-   LAYOUT_USER_TOP. */
+   its own; the quadwords that contain bytes of [dst, dst + max) may all be overwritten; max is
+   below LAYOUT_USER_TOP. */
 long copyin_str_in_step(char *dst, vaddr_t usrc, size_t max);
 int copyin_u32(uint32_t *v, vaddr_t ua);
 int copyin_u64(uint64_t *v, vaddr_t ua);
