@@ -214,8 +214,8 @@
 /*
  * long user_copy_string(char *dst, const char *src, const void *limit)
  *   In:   $16 dst, at the same place in its quadword as src; $17 src; $18 limit (above src)
- *   Out:  $0 is the length of the string, its NUL not counted; -ENAMETOOLONG when there is no NUL in
- *         the aligned quadwords that begin below limit; or -EFAULT
+ *   Out:  $0 is the length of the string, its NUL not counted; -ENAMETOOLONG when there is no NUL
+ *         in the aligned quadwords that begin below limit; or -EFAULT
  *   Uses: $1-$5
  *   Each aligned quadword is read once and stored whole, that in which src begins too. So the
  *   length is that of the copy, whatever others do to the string meanwhile.
