@@ -22,9 +22,9 @@
 #define MEMFS_HEADS_MAX 512u
 #define FIRST_COOKIE    3u /* 1 and 2 stand for . and .. */
 
-typedef uint64_t text_quad __attribute__((may_alias));
 _Static_assert(offsetof(struct fs_entry, text) % 8 == 0, "names are copied by quadwords");
 _Static_assert((NAME_MAX + 1) % 8 == 0, "the longest name has room for its quadwords");
+typedef uint64_t text_quad __attribute__((may_alias));
 
 static uint64_t boot_seed; /* constant after boot */
 
@@ -177,26 +177,40 @@ static struct memfs_name *name_of(const struct treap_node *n)
     return container_of(n, struct memfs_name, node);
 }
 
-/* The n bytes at p, 1 to 8, with zeroes above them. Only aligned quadwords that contain some of
- * them are read; if it is one, what `high` adds is nothing new, or is removed by the mask. */
+/* The n bytes at p, 1 to 8, and above them what happens to be there. Only aligned quadwords that
+ * contain some of them are read; if it is one, what `high` adds is nothing new, or above them. */
 static inline __attribute__((no_sanitize_address)) uint64_t some_bytes(const char *p, size_t n)
 {
     uint64_t low = *(const text_quad *)((uint64_t)p & ~UINT64_C(7));
     uint64_t high = *(const text_quad *)((uint64_t)(p + n - 1) & ~UINT64_C(7));
     unsigned shift = (uint64_t)p % 8 * 8;
 
-    return (low >> shift | high << 8 << (56 - shift)) & ~UINT64_C(0) >> (64 - 8 * n);
+    return low >> shift | high << 8 << (56 - shift);
 }
+
+/* The same for an entry's text, from `at` on, a multiple of 8. */
+_Static_assert(offsetof(struct memfs_name, text) % 8 == 7,
+               "only the first byte is in its quadword");
+static inline __attribute__((no_sanitize_address)) uint64_t name_bytes(const struct memfs_name *e,
+                                                                       size_t at, size_t n)
+{
+    const text_quad *q = (const text_quad *)(e->text - 7 + at);
+
+    return n == 1 ? *q >> 56 : *q >> 56 | q[1] << 8; /* the second one need not be there */
+}
+
+/* Mask of the first n bytes of a quadword. */
+static inline uint64_t first_bytes(size_t n) { return ~UINT64_C(0) >> (64 - 8 * n); }
 
 /* The order of texts of one length: that of their first quadwords that differ, as numbers. */
 static inline int compare_text(const struct fs_name *name, const struct memfs_name *e)
 {
     for (size_t at = 0; at < name->len; at += 8) {
-        uint64_t a = some_bytes(name->text + at, MIN(name->len - at, (size_t)8));
-        uint64_t b = *(const text_quad *)(e->text + at);
+        size_t n = MIN(name->len - at, (size_t)8);
+        uint64_t a = some_bytes(name->text + at, n), b = name_bytes(e, at, n);
 
-        if (a != b)
-            return a < b ? -1 : 1;
+        if (unlikely(((a ^ b) & first_bytes(n)) != 0))
+            return (a & first_bytes(n)) < (b & first_bytes(n)) ? -1 : 1;
     }
     return 0;
 }
@@ -288,7 +302,6 @@ struct memfs_name *memfs_entry_new(const struct fs_name *name, struct inode *i)
     e->inode = i;
     e->node.hash = name->hash;
     e->len = (uint8_t)name->len;
-    *(text_quad *)(e->text + text_bytes(name->len) - 8) = 0;
     memcpy(e->text, name->text, name->len);
     return e;
 }
@@ -340,16 +353,17 @@ int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **o
 
 void memfs_describe(const struct memfs_name *e, struct fs_entry *to)
 {
-    const text_quad *from = (const text_quad *)e->text;
     const struct inode *i = e->inode;
-    uint32_t len = e->len;
+    uint32_t len = e->len, at = 0;
 
     to->ino = i->ino;
     to->cookie = e->cookie;
     to->mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
     to->len = len;
-    for (text_quad *quad = (text_quad *)to->text; (char *)quad < to->text + len;)
-        *quad++ = *from++;
+    for (; at + 8 <= len; at += 8)
+        *(text_quad *)(to->text + at) = name_bytes(e, at, 8);
+    if (at < len)
+        *(text_quad *)(to->text + at) = name_bytes(e, at, len - at) & first_bytes(len - at);
     to->text[len] = '\0';
 }
 

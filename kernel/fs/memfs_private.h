@@ -20,8 +20,7 @@ struct memfs_name {
     uint32_t weight;  /* not above the weight of `up` */
     uint16_t account; /* number of the account that is charged for it; constant */
     uint8_t len;
-    /* Filled up with zeroes to whole quadwords, by which it is compared and copied. */
-    char text[] __attribute__((aligned(8)));
+    char text[];
 };
 
 /* One of a file's names, for those who ask for a path: its directory (NULL: none is known) and its
@@ -70,12 +69,7 @@ static inline struct memfs_file *file_of(struct inode *i)
 {
     return container_of(i, struct memfs_file, inode);
 }
-/* Bytes of the quadwords that a name of len bytes takes, of a whole entry. */
-static inline size_t text_bytes(size_t len) { return (len + 7) & ~(size_t)7; }
-static inline size_t entry_bytes(size_t len)
-{
-    return offsetof(struct memfs_name, text) + text_bytes(len);
-}
+static inline size_t entry_bytes(size_t len) { return offsetof(struct memfs_name, text) + len; }
 
 /* memfs_file.c: inodes. No directory's mutex need be held. */
 

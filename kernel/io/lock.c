@@ -16,7 +16,9 @@
  *   A waits for B    B unlocks, which wakes A    B asks for what A has, finds "A waits for B", and
  *                                                fails, although A is about to run
  *
- * A chain of more than CHAIN_MAX processes counts as no cycle.
+ * A chain of more than CHAIN_MAX processes counts as no cycle. While one of a process's threads
+ * goes on waking many waiters, another that asks for a lock may meet those that it has not come to,
+ * and fail.
  *
  * Costs in one hold of a shard's mutex: logarithmic in the inode's locks for each range that
  * overlaps, and constant for each of some waiting requests of the inode (AT_ONCE).
@@ -197,11 +199,13 @@ static void wake(struct inode *i, const struct treap *set, uint64_t start, uint6
         return;
     list_add_head(&l->requests, &here.link);
     list_add_tail(&l->requests, &last.link);
-    for (unsigned n = 1; (at = list_next(&l->requests, &here.link)) != &last.link; n++) {
+    for (unsigned n = 0; (at = list_next(&l->requests, &here.link)) != &last.link;) {
+        struct request *r = list_entry(at, struct request, link);
+
         list_remove(&here.link);
         list_add_after(at, &here.link);
-        wake_one_request(list_entry(at, struct request, link), set, start, end);
-        if (n % AT_ONCE == 0) {
+        wake_one_request(r, set, start, end); /* it goes away when it gets the mutex */
+        if (r->set && ++n % AT_ONCE == 0) { /* marks do not count: each turn passes requests */
             mutex_unlock(shard_of(i));
             mutex_lock(shard_of(i));
         }

@@ -3,7 +3,11 @@
  *
  * A key makes blocks of ChaCha20. Half of each block is the next key and the other half is given
  * out, so nobody who reads the memory later finds what was given out before. A request for more
- * than a key has bytes gets a key of its own, and its blocks are made without the lock.
+ * than a key has bytes gets a key of its own.
+ *
+ * Blocks are made without the lock, from a copy of the key. Of several CPUs that make one from the
+ * same key, the first puts the new key and words into the pool, and each takes its first word from
+ * its own block: the blocks differ by the number of the draw.
  *
  * The key begins as nothing; the clock goes into each block that makes a new one.
  */
@@ -27,6 +31,8 @@ static struct {
     uint32_t key[CHACHA_KEY];
     uint64_t ready[REFILL / sizeof(uint64_t)]; /* the first nready have not been given out */
     unsigned nready;
+    uint32_t draws; /* blocks begun; no key makes so many that a number comes again */
+    uint64_t keys;  /* keys put in so far */
 } pool = {.lock = SPINLOCK_INIT("random bytes", RANK_DEVICE, IPL_DEVICE)};
 
 /* Clear n words of secrets; the compiler must not leave that out. */
@@ -36,19 +42,30 @@ static void forget(volatile uint32_t *p, size_t n)
         *p++ = 0;
 }
 
-/* One block, with pool.lock held. */
-static void refill_locked(void)
+/* Make a block, refill the pool if no other CPU has done so, and return a word of the block. Lock
+ * held on entry, dropped on return. */
+static uint64_t draw_unlock(ipl_t ipl)
 {
-    uint64_t now = clock_wall_ns();
-    const uint32_t tail[CHACHA_TAIL] = {(uint32_t)now, (uint32_t)(now >> 32), clock_cycles(),
-                                        TO_REFILL};
-    uint32_t block[CHACHA_WORDS];
+    uint64_t now = clock_wall_ns(), keys = pool.keys, v;
+    const uint32_t tail[CHACHA_TAIL] = {(uint32_t)now, clock_cycles(), ++pool.draws, TO_REFILL};
+    uint32_t key[CHACHA_KEY], block[CHACHA_WORDS];
 
-    chacha_block(block, pool.key, tail);
-    memcpy(pool.key, block, sizeof(pool.key));
-    memcpy(pool.ready, block + CHACHA_KEY, sizeof(pool.ready));
-    pool.nready = ARRAY_SIZE(pool.ready);
+    memcpy(key, pool.key, sizeof(key));
+    spin_unlock(&pool.lock, ipl);
+    chacha_block(block, key, tail);
+    memcpy(&v, block + CHACHA_KEY, sizeof(v));
+    ipl = spin_lock(&pool.lock);
+    if (pool.keys == keys) {
+        memcpy(pool.key, block, sizeof(pool.key));
+        memcpy(pool.ready, block + CHACHA_KEY, sizeof(pool.ready));
+        pool.ready[0] = 0; /* v */
+        pool.nready = ARRAY_SIZE(pool.ready) - 1;
+        pool.keys++;
+    }
+    spin_unlock(&pool.lock, ipl);
+    forget(key, ARRAY_SIZE(key));
     forget(block, ARRAY_SIZE(block));
+    return v;
 }
 
 uint64_t random_next(void)
@@ -57,9 +74,10 @@ uint64_t random_next(void)
     uint64_t v;
 
     if (!pool.nready)
-        refill_locked();
-    v = pool.ready[--pool.nready];
-    pool.ready[pool.nready] = 0;
+        return draw_unlock(ipl);
+    pool.nready--;
+    v = pool.ready[ARRAY_SIZE(pool.ready) - 1 - pool.nready];
+    pool.ready[ARRAY_SIZE(pool.ready) - 1 - pool.nready] = 0;
     spin_unlock(&pool.lock, ipl);
     return v;
 }

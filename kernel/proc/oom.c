@@ -56,8 +56,7 @@ static enum process_visit choose_locked(struct process *p, void *arg)
         c->dying = true;
         return PROCESS_NEXT;
     }
-    pages = __atomic_load_n(&p->aspace->pt.rss, __ATOMIC_RELAXED) +
-            __atomic_load_n(&p->aspace->pt.tables, __ATOMIC_RELAXED);
+    pages = aspace_pages(p->aspace) + __atomic_load_n(&p->aspace->pt.tables, __ATOMIC_RELAXED);
     if (!c->pid || user_pages > c->user_pages ||
         (user_pages == c->user_pages && pages > c->pages)) {
         c->pid = p->pid;

@@ -18,7 +18,7 @@ struct space_walk {
     struct aspace *as;
     struct map_entry *e; /* first entry that ends above the current address; NULL: none */
     uint64_t filled;     /* PTEs of a section entry so far: pages, or spans if shared */
-    uint64_t tables, rss;
+    uint64_t tables, rss, zeroes;
 };
 
 /* ---- entries ---- */
@@ -152,6 +152,7 @@ static void private_pte(struct space_walk *w, const struct map_entry *e, const p
 static void zeroes_pte(struct space_walk *w, const struct map_entry *e, pte_t pte, vaddr_t va)
 {
     w->rss++;
+    w->zeroes++;
     if (!pfn_eq(pte_pfn(pte), page_zeroes))
         wrong(w, va, pte, 3, "maps a page of nobody");
     else if ((pte & (PTE_UWE | PTE_KWE)) || !(pte & PTE_SW_COW))
@@ -376,6 +377,9 @@ void validate_aspace(struct validate *v, struct aspace *as)
     if (w.tables != as->pt.tables || w.rss != as->pt.rss)
         validate_error(v, "space %lx: %lu tables, %lu resident pages, counted as %lu and %lu",
                        as->pt.root.n, w.tables, w.rss, as->pt.tables, as->pt.rss);
+    if (w.zeroes != as->pt.zeroes)
+        validate_error(v, "space %lx: %lu times the page of zeroes, counted as %lu", as->pt.root.n,
+                       w.zeroes, as->pt.zeroes);
 }
 
 void validate_space_refs(struct validate *v, struct aspace *as)

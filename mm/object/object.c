@@ -228,8 +228,8 @@ static bool find_leaf(struct mm_object *o, uint64_t from, uint64_t *base)
 
 /* Unmap what is behind the end. Only a page in the index is mapped, so mappings are walked only
  * where there are leaves: a write that is killed takes back its growth without a walk, if nobody
- * has used what it had not reached. Leaves so close that their PTEs are in one table or two are
- * walked together. False: stopped. */
+ * has used what it had not reached. Leaves with fewer empty tables between them than a walk
+ * costs are walked together. False: stopped. */
 static bool unmap_from(struct mm_object *o, uint64_t from, bool killable)
 {
     uint64_t base, to;
@@ -238,7 +238,7 @@ static bool unmap_from(struct mm_object *o, uint64_t from, bool killable)
         uint64_t first = MAX(from, base);
 
         to = base + INDEX_SLOTS;
-        while (find_leaf(o, to, &base) && base - to < PTES_PER_PAGE) {
+        while (find_leaf(o, to, &base) && base - to < 8 * PTES_PER_PAGE) {
             if (killable && thread_killed())
                 return false;
             to = base + INDEX_SLOTS;

@@ -28,6 +28,7 @@ struct page_table {
     uint64_t tables;      /* private table pages of all levels, the root included: atomic */
     uint64_t rss;         /* pages mapped, those of sections excluded: atomic; counted by whoever
                              maps and unmaps them */
+    uint64_t zeroes;      /* of these, how many are the page of zeroes: atomic */
 };
 
 #endif

@@ -8,9 +8,9 @@
  *    (pt_create). Back to zero only in pt_prune(), with the mutex held exclusively and
  *    page_table.lock.
  *  - Level 3, private page: from zero to valid (without an object), and from copy-on-write
- *    (PTE_SW_COW) to writable or to a copy, by compare-and-swap with the mutex held at least
- * shared.
- *    Every other change needs the mutex exclusively.
+ *    (PTE_SW_COW; the page of zeroes too) to writable, or to a copy after it was closed for a
+ *    moment, by compare-and-swap with the mutex held at least shared. Every other change needs the
+ *    mutex exclusively.
  *  - Level 3, map entry with an object: from and to zero and a page of the object (PTE_SW_SHARED)
  *    under the object's lock, and with the mutex held or, in a reverse walk (mm/object/rmap.c),
  * with

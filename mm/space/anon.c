@@ -150,10 +150,15 @@ static int copy_page(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t v
         page_copy(to, from);
     page_of(to)->owner = kseg_paddr(p).a;
     if (unlikely(!replace(as, p, va, old, pte_make(to, pt_user_bits(e->prot, true))))) {
-        page_free(to);
+        if (zeroes)
+            page_free_zeroed(to);
+        else
+            page_free(to);
         return 0;
     }
-    if (!zeroes)
+    if (zeroes)
+        __atomic_fetch_sub(&as->pt.zeroes, 1, __ATOMIC_RELAXED);
+    else
         page_unref(from); /* no CPU reads it through the old PTE any more */
     count_add(&as->counts.cow, 1);
     return 0;
@@ -177,6 +182,14 @@ int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t
 
 /* ---- entries without an object ---- */
 
+/* Does no other CPU run in this space? To replace a page, as the first write does with that of
+   zeroes, would interrupt the others: a program whose threads run at the same time gets pages of
+   its own at once. A rule of thumb, which may be wrong as soon as it was asked. */
+static inline bool is_alone(const struct aspace *as)
+{
+    return !(__atomic_load_n(&as->pt.loaded, __ATOMIC_RELAXED) & ~(UINT64_C(1) << cpu_id()));
+}
+
 /* Map the page of zeroes, where no PTE is: nothing was written there yet. */
 static int zeroes_fault(struct aspace *as, struct map_entry *e, pte_t *p)
 {
@@ -184,6 +197,7 @@ static int zeroes_fault(struct aspace *as, struct map_entry *e, pte_t *p)
 
     if (likely(pt_install(p, pte_make(page_zeroes, bits)))) {
         count_add(&as->counts.demand_zero, 1);
+        count_add(&as->pt.zeroes, 1);
         count_rss(as, 1);
     }
     return 0;
@@ -199,7 +213,7 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, boo
     old = pt_load(p);
     if (pte_maps_page(va, old))
         return anon_fault_present(as, e, va, p, old, write);
-    if (!write)
+    if (!write && !e->locked && is_alone(as))
         return zeroes_fault(as, e, p);
     if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, &pfn) != 0))
         return -ENOMEM;
@@ -256,7 +270,7 @@ static int make_writable(struct aspace *as, struct map_entry *e, pte_t *p, vaddr
 {
     pte_t pte = pt_load(p);
 
-    if (!(pte & PTE_SW_COW) || !(e->prot & MAP_W))
+    if (!(pte & PTE_SW_COW) || (!(e->prot & MAP_W) && pte_is_private(pte)))
         return 0;
     return anon_fault_present(as, e, va, p, pte, true);
 }
@@ -312,10 +326,10 @@ static vaddr_t first_touched(const struct map_entry *e)
 }
 
 /* Clear the PTEs [p, end) of a group, the first of which is that of va and of which `left` are
-   valid at most, and add the private pages that they map to the gather. Returns what remains of
-   `left`. */
+   valid at most, and add the private pages that they map to the gather; others are counted in
+   *others. Returns what remains of `left`. */
 static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t va, uint64_t left,
-                                   struct tb_gather *g)
+                                   struct tb_gather *g, uint64_t *others)
 {
     for (; p < end && left; p++, va += PAGE_SIZE) {
         pte_t pte = *p;
@@ -329,6 +343,8 @@ static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t va, uint6
         tb_gather_va(g, va);
         if (pte_is_private(pte))
             tb_gather_page(g, pte_pfn(pte));
+        else
+            ++*others;
     }
     return left;
 }
@@ -337,13 +353,14 @@ static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t va, uint6
 static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pte_t *end,
                                    vaddr_t va, uint64_t left, struct tb_gather *g)
 {
+    uint64_t of_object = 0;
     ipl_t ipl;
 
     _Static_assert(PT_GROUP < TB_GATHER_PAGES, "a gather has room for a group");
     if (g->npages > TB_GATHER_PAGES - PT_GROUP)
         tb_gather_flush(g);
     ipl = spin_lock(e->object->lock);
-    left = clear_group(p, end, va, left, g);
+    left = clear_group(p, end, va, left, g, &of_object);
     /* Invalidate before the lock is dropped: after that, a reverse walk finds no PTE here, and
        its caller frees the page. */
     tb_gather_invalidate(g);
@@ -359,6 +376,7 @@ static uint64_t clear_table_part(const struct map_entry *e, pte_t *p, pte_t *end
     struct page *page = pt_page_of(p);
     uint64_t before = __atomic_load_n(&page->aux, __ATOMIC_RELAXED), left = before;
     uint64_t used = __atomic_load_n(&page->groups, __ATOMIC_RELAXED), part = used, kept = 0;
+    uint64_t zeroes = 0;
 
     if (end - p < (long)PTES_PER_PAGE)
         part &= pt_groups(p, (uint64_t)(end - p));
@@ -370,7 +388,7 @@ static uint64_t clear_table_part(const struct map_entry *e, pte_t *p, pte_t *end
         if (e->object)
             left = clear_object_group(e, from, to, at, left, g);
         else
-            left = clear_group(from, to, at, left, g);
+            left = clear_group(from, to, at, left, g, &zeroes);
         if (to - from < (long)PT_GROUP)
             kept |= groups & -groups;
     }
@@ -379,6 +397,8 @@ static uint64_t clear_table_part(const struct map_entry *e, pte_t *p, pte_t *end
     /* Groups of which only a part was cleared may still hold PTEs, unless the table is empty. */
     __atomic_store_n(&page->groups, left ? (uint32_t)((used & ~part) | kept) : 0, __ATOMIC_RELAXED);
     pt_count(p, -(int)(before - left));
+    if (zeroes)
+        __atomic_fetch_sub(&e->pt->zeroes, zeroes, __ATOMIC_RELAXED);
     return before - left;
 }
 

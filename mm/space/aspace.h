@@ -140,6 +140,14 @@ static inline struct aspace *aspace_fork(struct aspace *src)
 {
     return aspace_fork_writing(src, NULL, 0);
 }
+/* Mapped pages that are the space's or an object's, not the page of zeroes. May be out of date. */
+static inline uint64_t aspace_pages(const struct aspace *as)
+{
+    uint64_t zeroes = __atomic_load_n(&as->pt.zeroes, __ATOMIC_RELAXED);
+    uint64_t all = __atomic_load_n(&as->pt.rss, __ATOMIC_RELAXED);
+
+    return all > zeroes ? all - zeroes : 0;
+}
 void aspace_ref(struct aspace *as);
 /* Drop a reference. The last one unmaps and frees everything; then no CPU has the root loaded,
    except perhaps this one, which switches to the system root first. */

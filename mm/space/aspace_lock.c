@@ -49,17 +49,16 @@ static vaddr_t first_page(const struct map_entry *e)
 /* Could its pages be taken back? Not those of memory-resident and page-frame sections. */
 static bool is_pageable(const struct map_entry *e) { return e->ops == &anon_ops || e->object; }
 
-/* Does the PTE of va, in e, map a page that the first write would not replace, as it does that of
+/* Does the PTE of va map a page that the first write would not replace, as it would that of
    zeroes? */
-static bool is_there(const struct map_entry *e, vaddr_t va, pte_t pte)
+static bool is_there(vaddr_t va, pte_t pte)
 {
-    return pte_maps_page(va, pte) && !((e->prot & MAP_W) && pfn_eq(pte_pfn(pte), page_zeroes));
+    return pte_maps_page(va, pte) && !pfn_eq(pte_pfn(pte), page_zeroes);
 }
 
-/* Add to *missing the number of pages of [va, end), within the entry e, that are not there. 0;
+/* Add to *missing the number of pages of [va, end), within one entry, that are not there. 0;
    -EINTR: the caller is to end. Mutex held. */
-static int count_missing(struct aspace *as, const struct map_entry *e, vaddr_t va, vaddr_t end,
-                         uint64_t *missing)
+static int count_missing(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
 {
     while (va < end) {
         vaddr_t table = MIN(pt_skip_holes(&as->pt, va, end), end);
@@ -69,7 +68,7 @@ static int count_missing(struct aspace *as, const struct map_entry *e, vaddr_t v
         *missing += (table - va) >> PAGE_SHIFT;
         va = table;
         for (; va < end && (va == table || va % PTE_L2_SPAN != 0); va += PAGE_SIZE)
-            *missing += !is_there(e, va, pt_load(pt_lookup(&as->pt, va, 3)));
+            *missing += !is_there(va, pt_load(pt_lookup(&as->pt, va, 3)));
     }
     return 0;
 }
@@ -90,7 +89,7 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
         int err = check_entry(e, va);
 
         if (!err && e->ops == &anon_ops && !e->object)
-            err = count_missing(as, e, va, MIN(end, e->end), missing);
+            err = count_missing(as, va, MIN(end, e->end), missing);
         if (err)
             return err;
         va = e->end;
@@ -190,7 +189,7 @@ static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
         int err = check_entry(e, va);
 
         if (!err && is_pageable(e))
-            err = count_missing(as, e, va, MIN(end, e->end), &missing);
+            err = count_missing(as, va, MIN(end, e->end), &missing);
         if (err || missing)
             return err ? err : -EAGAIN;
         va = e->end;

@@ -54,10 +54,8 @@ static uint64_t count_page(const struct map_entry *e, pte_t pte, struct mapping_
     uint64_t npages = huge ? pte_gh_pages(pte_gh(pte)) : 1;
     uint64_t sharers = MAX(sharers_of(e, pte), 1u);
 
-    if (!e->object && pfn_eq(pte_pfn(pte), page_zeroes)) { /* everybody's, and in nobody's share */
-        n->forked++;
+    if (pfn_eq(pte_pfn(pte), page_zeroes)) /* takes no memory of this process */
         return PAGE_SIZE;
-    }
     if (huge)
         *(sharers > 1 ? &n->huge_shared : &n->huge_own) += npages;
     else if (e->object && !pte_is_private(pte))

@@ -18,8 +18,7 @@ bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v);
 /* Pages of a mapping that are present in its address space. */
 struct mapping_pages {
     uint64_t own;    /* private memory of this address space alone */
-    uint64_t forked; /* private memory that fork has shared, and nobody has written since; and
-                        what was only read */
+    uint64_t forked; /* private memory that fork has shared, and nobody has written since */
     uint64_t object; /* of a file, shared memory or a section */
     uint64_t huge_own, huge_shared; /* in huge pages, which count nowhere else */
     uint64_t share_bytes;           /* of the others: each page divided among its mappings */

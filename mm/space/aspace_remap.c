@@ -111,7 +111,11 @@ static vaddr_t move_pages(struct aspace *as, struct map_entry *e, uint64_t by, b
             tb_gather_invalidate(g);
             spin_unlock(e->object->lock, ipl);
         } else {
-            cleared += move_ptes(from, to, va, n, g);
+            uint64_t zeroes = move_ptes(from, to, va, n, g);
+
+            if (zeroes)
+                __atomic_fetch_sub(&as->pt.zeroes, zeroes, __ATOMIC_RELAXED);
+            cleared += zeroes;
         }
         va += n << PAGE_SHIFT;
     }

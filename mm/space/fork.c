@@ -31,8 +31,9 @@
 #include "mm/space/region.h"
 
 /* Share n pages of one table, from the parent's PTEs at p to the child's at `to`. With an object
-   its lock is held. Returns their number. */
-static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t *left)
+   its lock is held. Returns their number; *others: how many are not private. */
+static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t *left,
+                           unsigned *others)
 {
     unsigned shared = 0;
 
@@ -48,6 +49,8 @@ static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t
         }
         if (!(pte & PTE_SW_SHARED))
             anon_page_share(pte_pfn(pte));
+        else
+            ++*others;
         pt_store(&to[i], pte);
         shared++;
     }
@@ -56,10 +59,10 @@ static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t
 
 /* The same for n pages of a group of PTEs of entry e; the lock of its object is taken. */
 static unsigned share_group(const struct map_entry *e, pte_t *p, pte_t *to, vaddr_t va, uint64_t n,
-                            uint32_t *left)
+                            uint32_t *left, unsigned *others)
 {
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
-    unsigned shared = share_ptes(p, to, va, n, left);
+    unsigned shared = share_ptes(p, to, va, n, left, others);
 
     if (shared)
         pt_count(to, (int)shared);
@@ -75,7 +78,7 @@ static int share_table(struct aspace *src, struct map_entry *e, struct aspace *d
     pte_t *p = pt_lookup(&src->pt, va, 3), *to;
     uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
     uint32_t groups;
-    unsigned shared = 0;
+    unsigned shared = 0, others = 0;
     uint64_t n;
 
     if (!left)
@@ -91,9 +94,11 @@ static int share_table(struct aspace *src, struct map_entry *e, struct aspace *d
         const pte_t *upto = MIN(first + PT_GROUP, p + n);
 
         shared += share_group(e, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
-                              (uint64_t)(upto - from), &left);
+                              (uint64_t)(upto - from), &left, &others);
     }
     dst->pt.rss += shared;
+    if (!e->object)
+        dst->pt.zeroes += others;
     dst->counts.rss_peak = dst->pt.rss; /* no atomics: dst is not reachable yet */
     return 0;
 }
@@ -137,37 +142,39 @@ static int fork_entry(struct aspace *src, struct map_entry *e, struct aspace *ds
 
 /* Let the child's PTE `to` have a copy of the page that it shares with the parent's PTE p, which
    keeps the page itself. */
-static void copy_for_child(struct aspace *dst, const struct map_entry *e, pte_t *p, pte_t *to)
+static int copy_for_child(struct aspace *dst, const struct map_entry *e, pte_t *p, pte_t *to)
 {
     pfn_t pfn = pte_pfn(pt_load(to)), copy;
 
     if (page_alloc(0, PAGE_T_PROCESS, dst->pt.home_rad, &copy) != 0)
-        return;
+        return -ENOMEM;
     page_copy(copy, pfn);
     page_of(copy)->owner = kseg_paddr(to).a;
     pt_store(to, pte_make(copy, pt_user_bits(e->prot, true)));
     page_unref(pfn);
     if (__atomic_load_n(&page_of(pfn)->refcnt, __ATOMIC_ACQUIRE) != 1)
-        return; /* older children have it too */
+        return 0; /* older children have it too */
     __atomic_store_n(&page_of(pfn)->owner, kseg_paddr(p).a, __ATOMIC_RELAXED);
     pt_store(p, pte_make(pfn, pt_user_bits(e->prot, true)));
+    return 0;
 }
 
 /* The child is going to write at va at once, and the parent probably too: copy that page now, and
-   neither takes a fault for it. If memory is short, or there is no private page that can be
-   written, the faults find what is to be done.
+   neither takes a fault for it; unless there is no private page that can be written. 0 or
+   -ENOMEM.
    The parent's mutex is held exclusively and its translations have been flushed, so no thread
    writes to the page while it is copied, and none has a translation that allows more than the PTE.
    One that another thread fetches meanwhile allows less than the PTE will: then a write faults once
    more. */
-static void copy_at_once(struct aspace *src, struct aspace *dst, vaddr_t va)
+static int copy_at_once(struct aspace *src, struct aspace *dst, vaddr_t va)
 {
     struct map_entry *e = aspace_lookup_locked(src, va);
     pte_t *to = e && (e->prot & MAP_W) ? pt_lookup(&dst->pt, va, 3) : NULL;
     pte_t pte = to ? pt_load(to) : 0;
 
     if (pte_maps_page(va, pte) && (pte & (PTE_SW_COW | PTE_SW_SHARED)) == PTE_SW_COW)
-        copy_for_child(dst, e, pt_lookup(&src->pt, va, 3), to);
+        return copy_for_child(dst, e, pt_lookup(&src->pt, va, 3), to);
+    return 0;
 }
 
 struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsigned n)
@@ -195,7 +202,7 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
     g.nvas = TB_GATHER_VAS + 1; /* everything */
     tb_gather_flush(&g);
     for (unsigned i = 0; i < n && !err; i++)
-        copy_at_once(src, dst, soon[i]);
+        err = copy_at_once(src, dst, soon[i]);
     mutex_unlock(&src->lock);
     if (err) {
         aspace_unref(dst);

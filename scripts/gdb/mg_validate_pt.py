@@ -105,6 +105,7 @@ class ValidatePageTables(Checker):
         self.pages: dict[int, tuple[int, ...]] = {}
         self.private: dict[int, int] = {}
         self.system = read_page(int(variable("system_root_pfn")))
+        self.zeroes = int(variable("page_zeroes")["n"])
         seen: set[int] = set()
         nsections = 0
         for process in processes():
@@ -244,6 +245,10 @@ class ValidatePageTables(Checker):
         elif int(entry["flags"]) & MAPF_HUGE:
             # The pages are in the pool of huge pages; the hints are checked with the table.
             self.expect(pte & PTE_GH == PTE_GH, f"{where} is of a huge page and has a small hint")
+        elif pte & PTE_SHARED:
+            space.resident += 1
+            right = pte_pfn(pte) == self.zeroes and not pte & (KWE_UWE | PTE_GH)
+            self.expect(right, f"{where} maps a page of nobody")
         else:
             space.resident += 1
             self.private_page(pte, at, where)

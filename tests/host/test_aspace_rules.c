@@ -298,8 +298,8 @@ static void replace(struct aspace *as, vaddr_t va, const char *what)
     replacing = as;
     replaced = va;
     early = replacements = 0;
-    vm_switch(0, as);
-    vm_switch(1, as);
+    vm_unload(as);
+    vm_switch(1, as); /* alone, it maps the page of zeroes */
     if (vm_access(as, va, FAULT_READ, &value))
         vm_die("%s cannot be read", what);
     host_tb_hook = note_early;

@@ -153,14 +153,6 @@ static void test_zero_and_counts(void)
     munmap(p, 64 * PAGE);
 }
 
-static uint64_t fluid(void)
-{
-    struct mega_memory m = {0};
-
-    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
-    return m.fluid;
-}
-
 static uint64_t sum_of(char *p, unsigned n)
 {
     uint64_t sum = 0;
@@ -168,6 +160,32 @@ static uint64_t sum_of(char *p, unsigned n)
     for (unsigned i = 0; i < n; i++)
         sum += *word(p, i);
     return sum;
+}
+
+/* The parent writes at once after a fork, before it has been switched away: the child does not see
+ * it. */
+static void test_write_after_fork(void)
+{
+    char *p = map(32, RW, ANON);
+    pid_t pid;
+
+    for (unsigned i = 0; i < 32; i++)
+        *word(p, i) = 1;
+    pid = must_fork();
+    if (pid == 0)
+        _exit(sum_of(p, 32) != 32);
+    for (unsigned i = 0; i < 32; i++)
+        *word(p, i) = 2;
+    is(reap(pid), 0, "what the parent writes after the fork the child does not see");
+    munmap(p, 32 * PAGE);
+}
+
+static uint64_t fluid(void)
+{
+    struct mega_memory m = {0};
+
+    mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
+    return m.fluid;
 }
 
 /* Memory that was only read is the page of zeroes, whatever is done with it. */
@@ -421,6 +439,7 @@ static void all_once(void)
     is(own().rss, rss, "after munmap as many pages are resident as before");
     test_protection();
     test_fork();
+    test_write_after_fork();
     test_file();
     test_stack();
     test_brk();

@@ -46,4 +46,6 @@ def end(main: Callable[[], int]) -> None:
     try:
         sys.exit(main())
     except KeyboardInterrupt:
+        # An object that was only half made may complain when it is deleted (zipfile does).
+        sys.unraisablehook = lambda _: None
         sys.exit(130)

@@ -37,6 +37,7 @@ PANIC_QUIET_SECONDS = 0.05
 PANIC_LIMIT_SECONDS = 60.0
 # How long the rest of a line of the console may be in coming before its beginning is shown.
 LINE_SECONDS = 0.2
+LINE_MOST = 4096  # bytes of it that are waited for
 # Interval at which the end of input is repeated to an interactive session.
 END_OF_INPUT_EVERY = 1.0
 # Interval at which a run whose limit has passed on the host is checked for its own progress.
@@ -88,9 +89,15 @@ class ConsoleLines:
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> None:
+        before = len(self._rest)
         self._rest += data.replace(b"\r", b"")
-        self._write(self._rest.rfind(b"\n") + 1)
-        self.due = time.monotonic() + LINE_SECONDS if self._rest else None
+        if end := self._rest.rfind(b"\n", before) + 1:
+            self._write(end)
+            self.due = None
+        if len(self._rest) > LINE_MOST:
+            self.flush()
+        elif self._rest and self.due is None:
+            self.due = time.monotonic() + LINE_SECONDS
 
     def flush(self) -> None:
         self._write(len(self._rest))
@@ -186,9 +193,9 @@ class Session:
             status = self._after_output_error(error)
         except SystemExit as end:  # a signal: the run ends with its status after these steps
             self._finish_recording()
-            self._lines.flush()
             raise end
         finally:
+            self._lines.flush()
             if terminal is not None and self.stdin is not None:
                 termios.tcsetattr(self.stdin, termios.TCSADRAIN, terminal)
         self._finish_recording()
