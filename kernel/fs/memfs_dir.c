@@ -202,17 +202,21 @@ static inline __attribute__((no_sanitize_address)) uint64_t name_bytes(const str
 /* Mask of the first n bytes of a quadword. */
 static inline uint64_t first_bytes(size_t n) { return ~UINT64_C(0) >> (64 - 8 * n); }
 
-/* The order of texts of one length: that of their first quadwords that differ, as numbers. */
+/* The order of texts of one length: that of their last quadwords that differ, as numbers. Names
+ * that are alike mostly differ at their ends. */
 static inline int compare_text(const struct fs_name *name, const struct memfs_name *e)
 {
-    for (size_t at = 0; at < name->len; at += 8) {
-        size_t n = MIN(name->len - at, (size_t)8);
-        uint64_t a = some_bytes(name->text + at, n), b = name_bytes(e, at, n);
+    size_t at = (name->len - 1) & ~(size_t)7;
 
-        if (unlikely(((a ^ b) & first_bytes(n)) != 0))
-            return (a & first_bytes(n)) < (b & first_bytes(n)) ? -1 : 1;
+    for (size_t n = name->len - at;; at -= 8, n = 8) {
+        uint64_t a = some_bytes(name->text + at, n) & first_bytes(n);
+        uint64_t b = name_bytes(e, at, n) & first_bytes(n);
+
+        if (a != b)
+            return a < b ? -1 : 1;
+        if (at == 0)
+            return 0;
     }
-    return 0;
 }
 
 /* The order of a head's tree: how name compares to e, below 0, 0, or above 0. */

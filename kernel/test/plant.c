@@ -71,8 +71,8 @@ static pte_t *private_pte(struct aspace *as)
         for (; (va = pt_skip_holes(&as->pt, va, e->end)) + PAGE_SIZE < e->end; va += PAGE_SIZE) {
             pte_t *p = pt_lookup(&as->pt, va, 3);
 
-            if (pte_l3_index(va) % PT_GROUP < PT_GROUP - 1 && pte_valid(p[0]) && !(p[0] & PTE_SW_SHARED) &&
-                p[1] == 0)
+            if (pte_l3_index(va) % PT_GROUP < PT_GROUP - 1 && pte_valid(p[0]) &&
+                !(p[0] & PTE_SW_SHARED) && p[1] == 0)
                 return p;
         }
     }
