@@ -20,9 +20,9 @@ static inline void quarter(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
 void chacha_block(uint32_t out[CHACHA_WORDS], const uint32_t key[CHACHA_KEY],
                   const uint32_t tail[CHACHA_TAIL])
 {
-    uint32_t start[CHACHA_WORDS] = {
-        0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, key[0],  key[1],  key[2],  key[3],
-        key[4],     key[5],     key[6],     key[7],     tail[0], tail[1], tail[2], tail[3]};
+    uint32_t start[CHACHA_WORDS] = {0x61707865, 0x3320646E, 0x79622D32, 0x6B206574, key[0], key[1],
+                                    key[2],     key[3],     key[4],     key[5],     key[6], key[7],
+                                    tail[0],    tail[1],    tail[2],    tail[3]};
 
     uint32_t x[CHACHA_WORDS];
 

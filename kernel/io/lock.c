@@ -205,7 +205,7 @@ static void wake(struct inode *i, const struct treap *set, uint64_t start, uint6
         list_remove(&here.link);
         list_add_after(at, &here.link);
         wake_one_request(r, set, start, end); /* it goes away when it gets the mutex */
-        if (r->set && ++n % AT_ONCE == 0) { /* marks do not count: each turn passes requests */
+        if (r->set && ++n % AT_ONCE == 0) {   /* marks do not count: each turn passes requests */
             mutex_unlock(shard_of(i));
             mutex_lock(shard_of(i));
         }
