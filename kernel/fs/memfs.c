@@ -11,8 +11,10 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool_charged.h"
 
-/* Protects memfs_file.home of all files. */
+/* Protects memfs_file.home of all files, and the list of those that have none. */
 static struct spinlock homes_lock = SPINLOCK_INIT("names of files", RANK_HOMES, IPL_ASTDEL);
+
+struct list memfs_nameless = LIST_INIT(memfs_nameless);
 
 static bool is_place(const struct memfs_place *p, const struct memfs_dir *d,
                      const struct memfs_name *e)
@@ -52,6 +54,20 @@ static void home_forget(struct inode *i, const struct memfs_dir *d, const struct
         f->home = f->former;
         f->former.dir = NULL;
     }
+    if (!f->home.dir && !f->nameless.next)
+        list_add_tail(&memfs_nameless, &f->nameless);
+    spin_unlock(&homes_lock, ipl);
+}
+
+/* Nobody refers to f any more. */
+static void forget_nameless(struct memfs_file *f)
+{
+    ipl_t ipl;
+
+    if (!f->nameless.next) /* who put it into the list had a reference */
+        return;
+    ipl = spin_lock(&homes_lock);
+    list_remove(&f->nameless);
     spin_unlock(&homes_lock, ipl);
 }
 
@@ -98,10 +114,12 @@ static void remove_name(struct inode *dir, struct memfs_name *e)
 
 static void memfs_end(struct inode *i)
 {
-    if (inode_is_dir(i))
+    if (inode_is_dir(i)) {
         memfs_dir_end(i);
-    else
-        memfs_file_end(i);
+        return;
+    }
+    forget_nameless(file_of(i));
+    memfs_file_end(i);
 }
 
 /* Why there was no inode or name: a limit of the user, or memory. */
@@ -168,10 +186,14 @@ static int memfs_make_unnamed(struct inode *dir, const struct fs_new *what, bool
                               struct inode **out)
 {
     struct inode *i = memfs_file_new(dir->fs, what);
+    ipl_t ipl;
 
     if (!i)
         return account_is_full(account_self(), QUOTA_INODES, 1) ? -ENOSPC : -ENOMEM;
     file_of(i)->linkable = linkable;
+    ipl = spin_lock(&homes_lock);
+    list_add_tail(&memfs_nameless, &file_of(i)->nameless);
+    spin_unlock(&homes_lock, ipl);
     *out = i;
     return 0;
 }

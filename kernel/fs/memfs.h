@@ -16,8 +16,8 @@ void memfs_set_backing(struct inode *i, const void *p, uint64_t n);
  * system, or only its mappings are left. The caller has a reference to the object. */
 struct inode *memfs_inode_of(struct mm_object *o);
 
-/* The self-check (mm/check/validate.h): count the pages of all files that have names, and check
- * that names, indexes and parents agree. All other threads are stopped. */
+/* The self-check (mm/check/validate.h): count the pages of all files, with and without names, and
+ * check that names, indexes and parents agree. All other threads are stopped. */
 void memfs_validate(struct validate *v, struct fs *fs);
 /* Boot: register the pool blocks of *fs, which must stay, with the census (mm/check/census.h). */
 void memfs_census_boot(struct fs *fs);

@@ -42,8 +42,12 @@ static void validate_name(void *arg, struct memfs_name *e) { inode_validate(arg,
 
 void memfs_validate(struct validate *v, struct fs *fs)
 {
+    struct list *l;
+
     if (!for_each_name(fs->root, validate_name, v))
         validate_error(v, "a directory is not among the names of its parent, or a name is lost");
+    list_for_each(l, &memfs_nameless) /* all threads are stopped: no lock */
+        inode_validate(v, &container_of(l, struct memfs_file, nameless)->inode);
 }
 
 /* Account for an inode without open files: only its names, and for a directory its children, refer

@@ -6,6 +6,7 @@
 #ifndef KERNEL_FS_MEMFS_PRIVATE_H
 #define KERNEL_FS_MEMFS_PRIVATE_H
 
+#include "kernel/base/list.h"
 #include "kernel/base/treap.h"
 #include "kernel/fs/memfs.h"
 
@@ -40,6 +41,7 @@ struct memfs_file { /* regular files, symbolic links, devices */
     bool linkable;                   /* made without a name, and may get one; constant */
     uint32_t found;                  /* used by the census: names found so far, 0 after the last */
     struct memfs_place home, former; /* where it is; of several names, two are known; homes_lock */
+    struct list nameless;            /* in memfs_nameless, or next is NULL; homes_lock */
 };
 
 /* All fields but `self` are protected by inode.lock. */
@@ -60,6 +62,10 @@ struct memfs_dir {
 };
 
 extern const struct inode_ops memfs_ops;
+/* Files that have lost their names or never had one, until their last reference is dropped. The
+ * self-check finds them here, whoever holds them: a process, a message on its way, a call. A few
+ * may have a name that is not known. Protected by homes_lock. */
+extern struct list memfs_nameless;
 
 static inline struct memfs_dir *dir_of(struct inode *i)
 {

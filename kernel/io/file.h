@@ -99,10 +99,9 @@ int pipe_inode(struct file *f, struct inode **out);
  * streams. Called once, at boot. */
 void io_boot(const void *initrd, uint64_t nbytes);
 
-/* The self-check (mm/check/validate.h): count the pages of all files that have names; count those
- * of one open file or pipe. All other threads are stopped. */
+/* The self-check (mm/check/validate.h): count the pages of all files and pipes, whoever holds them.
+ * All other threads are stopped. */
 void io_validate(struct validate *v);
-void file_validate(struct validate *v, struct file *f);
 
 /* A command's standard input is empty: reads return 0 from the start. Boot, after io_boot(). */
 void stream_input_ends(void);

@@ -25,7 +25,7 @@ const struct file_ops *device_ops(uint32_t rdev);
 /* Boot: register the pool blocks of files with the census. */
 void io_census_boot(void);
 
-/* The self-check: count the pages of f's pipe; does nothing if f is not the end of a pipe. */
-void pipe_validate(struct validate *v, struct file *f);
+/* The self-check: count the pages of all pipes. All other threads are stopped. */
+void pipes_validate(struct validate *v);
 
 #endif

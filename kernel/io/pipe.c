@@ -60,14 +60,17 @@ struct pipe {
     uint64_t head;  /* offset of the next byte to read */
     uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for poll */
     uint64_t ino;
+    struct list link;  /* in `pipes` */
     uint32_t uid, gid; /* constant: who made a pipe without a name, and may open it again */
-    uint16_t seen;     /* used by the self-check */
     struct wait_queue read_queue, write_queue;
     struct poll_source polled; /* has a lock of its own; entries come under lock */
     uint8_t *page[PIPE_PAGES]; /* KSEG addresses; NULL: not allocated yet */
 };
 
 static uint64_t next_pipe_ino = 1; /* atomic */
+/* All pipes, for the self-check. */
+static struct spinlock pipes_lock = SPINLOCK_INIT("pipes", RANK_HOMES, IPL_ASTDEL);
+static struct list pipes = LIST_INIT(pipes); /* protected by pipes_lock */
 /* Protects inode.fifo, pipe.unnamed, and `ends` of a FIFO's pipe. Not held together with a pipe's
  * mutex. */
 static struct mutex fifo_mutex = MUTEX_INIT("fifos", MUTEX_INODE, fifo_mutex);
@@ -364,6 +367,8 @@ static long pipe_ioctl(struct file *f, unsigned long req, vaddr_t arg)
 
 static void pipe_free(struct pipe *p)
 {
+    ipl_t ipl;
+
     if (unlikely(p->unnamed != NULL)) {
         mutex_lock(&fifo_mutex);
         p->unnamed->fifo = NULL;
@@ -375,6 +380,9 @@ static void pipe_free(struct pipe *p)
         if (p->page[k])
             page_free(paddr_to_pfn(kseg_paddr(p->page[k])));
     }
+    ipl = spin_lock(&pipes_lock);
+    list_remove(&p->link);
+    spin_unlock(&pipes_lock, ipl);
     npp_free(p, sizeof(*p));
 }
 
@@ -441,6 +449,7 @@ static const struct file_ops pipe_write_ops = {.name = "pipe",
 static struct pipe *pipe_new(void)
 {
     struct pipe *p = npp_alloc_zeroed(sizeof(*p));
+    ipl_t ipl;
 
     if (p) {
         mutex_init(&p->lock, "pipe", MUTEX_INODE);
@@ -448,6 +457,9 @@ static struct pipe *pipe_new(void)
         wait_queue_init(&p->write_queue, "pipe write");
         poll_source_init(&p->polled);
         p->ino = __atomic_fetch_add(&next_pipe_ino, 1, __ATOMIC_RELAXED);
+        ipl = spin_lock(&pipes_lock);
+        list_add_tail(&pipes, &p->link);
+        spin_unlock(&pipes_lock, ipl);
     }
     return p;
 }
@@ -640,7 +652,7 @@ int pipe_create(const struct io_cred *cred, struct file **rd, struct file **wr, 
 
     if (!p || !r || !w) {
         if (p)
-            npp_free(p, sizeof(*p));
+            pipe_free(p);
         if (r)
             file_free(r);
         if (w)
@@ -687,13 +699,13 @@ int pipe_inode(struct file *f, struct inode **out)
     return 0;
 }
 
-void pipe_validate(struct validate *v, struct file *f)
+void pipes_validate(struct validate *v)
 {
-    struct pipe *p = f->priv;
+    const struct pipe *p;
 
-    if (!file_is_pipe(f) || validate_seen(v, &p->seen))
-        return;
-    for (unsigned k = 0; k < PIPE_PAGES; k++)
-        if (p->page[k])
-            validate_page(v, paddr_to_pfn(kseg_paddr(p->page[k])), VALIDATE_PIPE);
+    list_for_each_entry(p, &pipes, link) {
+        for (unsigned k = 0; k < PIPE_PAGES; k++)
+            if (p->page[k])
+                validate_page(v, paddr_to_pfn(kseg_paddr(p->page[k])), VALIDATE_PIPE);
+    }
 }

@@ -1,18 +1,11 @@
-/* The memory of open files and pipes, for the self-check (mm/check/validate.h) and for the
- * census of pool blocks (mm/pool/pool_census.h). Inodes that have names are counted by their
- * file system. */
+/* The memory of files and pipes, for the self-check (mm/check/validate.h) and for the census of pool
+ * blocks (mm/pool/pool_census.h). Files and pipes are found in lists of their own and not from who
+ * has opened them: a message on its way may hold them, a call, or the end of a process. */
 #include "mm/check/validate.h"
 
 #include "kernel/fs/memfs.h"
 #include "kernel/io/io_private.h"
 #include "mm/pool/pool_census.h"
-
-void file_validate(struct validate *v, struct file *f)
-{
-    if (f->inode)
-        inode_validate(v, f->inode);
-    pipe_validate(v, f);
-}
 
 void io_validate(struct validate *v)
 {
@@ -22,6 +15,7 @@ void io_validate(struct validate *v)
     while ((fs = fs->next) != NULL)
         if (fs->validate)
             fs->validate(v, fs);
+    pipes_validate(v);
 }
 
 /* The census is taken without processes, so there are no open files to account for. */

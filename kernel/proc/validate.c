@@ -1,6 +1,6 @@
 /*
- * The self-check of the whole system. All threads are stopped, then the files, the address spaces
- * of all processes and their open files are visited, and mm/check/validate.h checks what they
+ * The self-check of the whole system. All threads are stopped, then all files, all pipes and the
+ * address spaces of all processes are visited, and mm/check/validate.h checks what they
  * report. The process table lock is held during each pass over the processes; no other thread runs
  * that could wait for it.
  *
@@ -18,23 +18,11 @@
 #include "kernel/base/printk.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/proc/exec.h"
-#include "kernel/proc/fdtable.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
 
 #define STOP_LIMIT_NS 10000000000u /* time for all to stop: a fork or exec takes milliseconds */
 #define ROUNDS        5u           /* an interrupt that allocates memory during a check is rare */
-
-/* The reference that a file holds to its object must be counted before a map shows the object, so
- * the files are visited before the address spaces. */
-static enum process_visit files_of(struct process *p, void *arg)
-{
-    struct validate *v = arg;
-
-    for (uint64_t fd = 0; p->files && (fd = fd_next(p->files, fd)) < FD_MAX; fd++)
-        file_validate(v, fd_file(p->files, fd));
-    return PROCESS_NEXT;
-}
 
 static enum process_visit space_of(struct process *p, void *arg)
 {
@@ -65,9 +53,10 @@ static int check(struct validate_result *r)
 
     if (!v)
         return -ENOMEM;
+    /* The reference that a file holds to its object must be counted before a map shows the object.
+     */
     io_validate(v);
     shm_validate(v);
-    process_for_each(files_of, v);
     process_for_each(space_of, v);
     process_for_each(one_reference, v);
     validate_end(v, r);

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <descrip.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <pty.h>
@@ -17,10 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -320,6 +324,71 @@ static void write_master(void *arg)
         write(master, text, sizeof(text));
 }
 
+/* A file without a name, with pages. */
+static int nameless(void)
+{
+    int fd = open("/tmp/nameless", O_RDWR | O_CREAT, 0600);
+
+    unlink("/tmp/nameless");
+    for (int i = 0; i < 4; i++)
+        pwrite(fd, "x", 1, (off_t)(i * 3 * PAGE));
+    return fd;
+}
+
+/* Of a file without a name and of a pipe with a byte in it, a message that nobody has received has
+ * the only descriptors. */
+static void send_away(void *arg)
+{
+    char space[CMSG_SPACE(3 * sizeof(int))] = {0};
+    struct iovec byte = {"x", 1};
+    struct msghdr message = {
+        .msg_iov = &byte, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    int socket[2], sent[3] = {nameless()};
+
+    (void)arg;
+    if (pipe(sent + 1) || write(sent[2], "x", 1) != 1 ||
+        socketpair(AF_UNIX, SOCK_STREAM, 0, socket))
+        _exit(1);
+    *c = (struct cmsghdr){CMSG_LEN(sizeof(sent)), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(c), sent, sizeof(sent));
+    if (sendmsg(socket[0], &message, 0) != 1)
+        _exit(1);
+    for (int i = 0; i < 3; i++)
+        close(sent[i]);
+    for (;;)
+        pause();
+}
+
+/* Children that end with an instance of inotify whose watches take some time, which is closed
+ * before a file without a name. */
+static void end_slowly(void *arg)
+{
+    char name[32];
+
+    (void)arg;
+    mkdir("/tmp/watched", 0700);
+    for (int i = 0; i < 400; i++) {
+        snprintf(name, sizeof(name), "/tmp/watched/%d", i);
+        close(open(name, O_CREAT | O_WRONLY, 0600));
+    }
+    for (;;) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            int in = inotify_init();
+
+            nameless();
+            for (int i = 0; i < 400; i++) {
+                snprintf(name, sizeof(name), "/tmp/watched/%d", i);
+                inotify_add_watch(in, name, IN_ALL_EVENTS);
+            }
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+}
+
 /* Thirty checks while a child is in such a call. */
 static void beside(void (*call)(void *), void *word, const char *what)
 {
@@ -349,6 +418,8 @@ static void references(void)
     beside(wait_for_word, shared, "waits for a word of shared memory");
     is_status(map_section("HINTED", 16 * MIB, true, &section), SS$_NORMAL, "a section is mapped");
     beside(wait_for_word, section, "waits for a word of a memory-resident section");
+    beside(send_away, NULL, "has sent the last descriptors of a file and a pipe");
+    beside(end_slowly, NULL, "has children that end with many watches");
 }
 
 static void refused(void)
