@@ -31,7 +31,7 @@ size_t str_append(char *dst, const char *src, size_t size);
    when it is no number or does not fit. */
 bool str_to_u64(const char *s, uint64_t *v);
 
-/* Zero or copy one page; pointers are page aligned. Zeroing takes about 1,130 instructions. */
+/* Zero or copy one page; pointers are page aligned. Zeroing takes about 1,050 instructions. */
 void mem_zero_page(void *page);
 void mem_copy_page(void *dst, const void *src);
 /* Are all n bytes at p zero? n and p are multiples of 8. */

@@ -56,20 +56,22 @@ bool str_to_u64(const char *s, uint64_t *v)
     return true;
 }
 
-/* Quadwords that the loops over pages handle in one iteration. The loop control takes three
-   instructions in each of 32 iterations, 96 of about 1,130 for a page. Twice this number would save
-   48 instructions and double the code. */
-#define ROUND 32
+/* Quadwords that the loops over pages handle in one iteration, whose control takes three
+   instructions. Every new page of a program is zeroed, so that is done by 128 stores at a time: they
+   are 512 bytes of an instruction cache of 64 KiB (EV67), and 24 of 1,051 instructions are the
+   control. Half as many stores would take 24 instructions more. */
+#define ZERO_ROUND 128
+#define COPY_ROUND 32
 
 NO_IDIOMS void mem_zero_page(void *page)
 {
     uint64_t *q = page, *end = q + PAGE_SIZE / 8;
 
     do {
-#pragma GCC unroll 32
-        for (unsigned i = 0; i < ROUND; i++)
+#pragma GCC unroll 128
+        for (unsigned i = 0; i < ZERO_ROUND; i++)
             q[i] = 0;
-        q += ROUND;
+        q += ZERO_ROUND;
     } while (q != end);
 }
 
@@ -80,7 +82,7 @@ NO_IDIOMS void mem_copy_page(void *dst, const void *src)
 
     do {
 #pragma GCC unroll 8
-        for (unsigned i = 0; i < ROUND; i += 4) {
+        for (unsigned i = 0; i < COPY_ROUND; i += 4) {
             uint64_t a = s[i], b = s[i + 1], c = s[i + 2], e = s[i + 3];
 
             d[i] = a;
@@ -88,8 +90,8 @@ NO_IDIOMS void mem_copy_page(void *dst, const void *src)
             d[i + 2] = c;
             d[i + 3] = e;
         }
-        d += ROUND;
-        s += ROUND;
+        d += COPY_ROUND;
+        s += COPY_ROUND;
     } while (d != end);
 }
 
