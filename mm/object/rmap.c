@@ -83,7 +83,7 @@ static void restrict_ptes(struct rmap_walk *w, struct page_table *pt, pte_t *p, 
         cleared += restrict_pte(w, p + i, va + (i << PAGE_SHIFT), g);
     if (cleared) {
         pt_count(p, -(int)cleared);
-        __atomic_fetch_sub(&pt->rss, cleared, __ATOMIC_RELAXED);
+        page_table_sub_rss(pt, cleared);
     }
 }
 

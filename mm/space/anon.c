@@ -198,7 +198,7 @@ static int zeroes_fault(struct aspace *as, struct map_entry *e, pte_t *p)
     if (likely(pt_install(p, pte_make(page_zeroes, bits)))) {
         count_add(&as->counts.demand_zero, 1);
         count_add(&as->pt.zeroes, 1);
-        count_rss(as, 1);
+        page_table_add_rss(&as->pt, 1);
     }
     return 0;
 }
@@ -223,7 +223,7 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, boo
         return 0;
     }
     count_add(&as->counts.demand_zero, 1);
-    count_rss(as, 1);
+    page_table_add_rss(&as->pt, 1);
     return 0;
 }
 
@@ -261,7 +261,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
         page_free_bulk(&pfns[used], want - used);
     pt_count(p, (int)installed);
     pt_mark_range(p, n);
-    count_rss(as, installed);
+    page_table_add_rss(&as->pt, installed);
     return 0;
 }
 
@@ -425,7 +425,7 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
         va = next;
     }
     if (cleared)
-        __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
+        page_table_sub_rss(&as->pt, cleared);
     pt_prune_upper(&as->pt, start, MIN(va, end), &g);
     tb_gather_flush(&g);
     return va < end ? -EINTR : 0;

@@ -99,7 +99,7 @@ struct aspace_counts { /* relaxed atomics, except as noted */
     uint64_t data;                 /* of these, in private writable ones; likewise */
     uint64_t entries;              /* on the map; likewise */
     uint64_t locked;               /* pages locked in memory */
-    uint64_t vsize_peak, rss_peak; /* the most that vsize and pt.rss ever were */
+    uint64_t vsize_peak;           /* the most that vsize ever was */
 };
 
 struct aspace {           /* protected by `lock`, exclusive to change, unless said otherwise */

@@ -103,10 +103,4 @@ static inline void count_peak(uint64_t *peak, uint64_t value)
         ;
 }
 
-/* Count n more pages that the address space maps. */
-static inline void count_rss(struct aspace *as, uint64_t n)
-{
-    count_peak(&as->counts.rss_peak, __atomic_add_fetch(&as->pt.rss, n, __ATOMIC_RELAXED));
-}
-
 #endif

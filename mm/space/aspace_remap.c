@@ -120,7 +120,7 @@ static vaddr_t move_pages(struct aspace *as, struct map_entry *e, uint64_t by, b
         va += n << PAGE_SHIFT;
     }
     if (cleared)
-        __atomic_fetch_sub(&as->pt.rss, cleared, __ATOMIC_RELAXED);
+        page_table_sub_rss(&as->pt, cleared);
     return va;
 }
 

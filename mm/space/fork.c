@@ -96,10 +96,9 @@ static int share_table(struct aspace *src, struct map_entry *e, struct aspace *d
         shared += share_group(e, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
                               (uint64_t)(upto - from), &left, &others);
     }
-    dst->pt.rss += shared;
+    dst->pt.rss += shared; /* no atomics: dst is not reachable yet */
     if (!e->object)
         dst->pt.zeroes += others;
-    dst->counts.rss_peak = dst->pt.rss; /* no atomics: dst is not reachable yet */
     return 0;
 }
 

@@ -97,7 +97,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     if (mapped) {
         pt_count(p - 1, (int)mapped);
         pt_mark(first);
-        count_rss(as, mapped);
+        page_table_add_rss(&as->pt, mapped);
         count_add(&as->counts.object_valid, mapped);
     }
 }
@@ -110,7 +110,7 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
     if (!pte_maps_page(va, old)) {
         pt_set(p, now);
         pt_mark(p);
-        count_rss(as, 1);
+        page_table_add_rss(&as->pt, 1);
     } else if (pfn_eq(pte_pfn(old), pte_pfn(now))) {
         pt_store(p, now);
         tb_invalidate_single(va); /* the access is the same or more: other CPUs may fault once */
@@ -331,7 +331,7 @@ static unsigned populate_locked(struct aspace *as, struct map_entry *e, pte_t *p
     if (mapped) {
         pt_count(p, (int)mapped);
         pt_mark_range(p + from, i - from);
-        count_rss(as, mapped);
+        page_table_add_rss(&as->pt, mapped);
     }
     return i - from;
 }

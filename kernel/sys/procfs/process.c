@@ -130,7 +130,7 @@ static void view_memory(const struct aspace *as, struct view *v)
     v->vsize = load(&as->counts.vsize);
     v->vsize_peak = MAX(load(&as->counts.vsize_peak), v->vsize);
     v->rss = aspace_pages(as);
-    v->rss_peak = MAX(load(&as->counts.rss_peak), v->rss);
+    v->rss_peak = MAX(page_table_rss_peak(&as->pt), v->rss);
     v->locked = load(&as->counts.locked);
     v->tables = load(&as->pt.tables);
 }

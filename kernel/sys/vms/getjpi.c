@@ -158,7 +158,7 @@ static void note_facts(const struct process *p, struct facts *f)
     aspace_ref(p->aspace);
     f->faults = load(&p->aspace->counts.faults);
     f->private_pages = load(&p->aspace->pt.rss);
-    f->peak_pages = load(&p->aspace->counts.rss_peak);
+    f->peak_pages = page_table_rss_peak(&p->aspace->pt);
     f->global_pages = load(&p->aspace->counts.section_pages);
     f->peak_bytes = load(&p->aspace->counts.vsize_peak);
 }
