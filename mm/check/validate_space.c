@@ -360,6 +360,19 @@ static void root(struct space_walk *w)
 
 /* ---- spaces ---- */
 
+/* The table that faults found last is still the private one of its addresses. */
+static void recent_table(struct validate *v, struct aspace *as)
+{
+    uint64_t recent = as->pt.recent;
+    vaddr_t va = (recent & PT_NO_TABLE) << PTE_L2_SHIFT;
+    const pte_t *l2 = recent == PT_NO_TABLE ? NULL : pt_lookup(&as->pt, va, 2);
+
+    if (recent != PT_NO_TABLE && (!l2 || !pte_valid(*l2) || (*l2 & PTE_SW_SHPT) ||
+                                  pte_pfn(*l2).n != recent >> PT_RECENT_BITS))
+        validate_error(v, "space %lx: the recent table %lx is not that of %lx", as->pt.root.n,
+                       recent >> PT_RECENT_BITS, va);
+}
+
 void validate_aspace(struct validate *v, struct aspace *as)
 {
     struct space_walk w = {.v = v, .as = as};
@@ -374,6 +387,7 @@ void validate_aspace(struct validate *v, struct aspace *as)
     w.e = entry_next(&w, NULL);
     root(&w);
     entry_at(&w, UINT64_MAX);
+    recent_table(v, as);
     if (w.tables != as->pt.tables || w.rss != as->pt.rss)
         validate_error(v, "space %lx: %lu tables, %lu resident pages, counted as %lu and %lu",
                        as->pt.root.n, w.tables, w.rss, as->pt.tables, as->pt.rss);

@@ -25,8 +25,10 @@
  * it, the right account is credited. Account 0 counts what the kernel and user 0 have.
  */
 #include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/kseg.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/base/string.h"
 #include "kernel/quota/quota.h"
 #include "mm/phys/failure.h"
 #include "mm/phys/fluid.h"
@@ -36,92 +38,76 @@
 
 struct page_cache page_caches[MAX_CPUS][RAD_MAX];
 
-/* This CPU's cache for pages of domain rad, or of its own domain for RAD_ANY. */
-static inline struct page_cache *cache_of(unsigned rad)
-{
-    unsigned cpu = cpu_id();
-
-    return &page_caches[cpu][likely(rad < rad_count) ? rad : rad_of_cpu(cpu)];
-}
-
 /* ---- allocation ---- */
 
-/* The fast paths below are leaf functions: all other calls are tail calls of noinline functions. */
-
-typedef uint64_t quad __attribute__((may_alias));
-
-/* Initialise the database entry of a page that is allocated and charged to a counter. */
-static inline void entry_fresh(uint64_t n, enum page_type type, uint32_t charge)
-{
-    quad *q = (quad *)&page_db[n];
-
-    _Static_assert(offsetof(struct page, owner) == 8 && offsetof(struct page, refcnt) == 16 &&
-                       offsetof(struct page, state) == 24 && offsetof(struct page, type) == 25 &&
-                       sizeof(struct page) == 32,
-                   "an entry is four quadwords, link and charge in the first");
-    page_db[n].charge = (uint16_t)charge;
-    q[1] = 0; /* owner; the link may stay stale */
-    q[2] = 1; /* refcnt 1, share 0 */
-    q[3] = PAGE_ACTIVE | (uint64_t)type << 8;
-}
-
-static int __attribute__((noinline)) take_slow(unsigned flags, enum page_type type, unsigned rad,
-                                               uint32_t charge, pfn_t *out)
+/* Find a page that has been charged, wherever it is. */
+static uint64_t __attribute__((noinline)) take_slow(unsigned flags, enum page_type type,
+                                                    unsigned rad, uint32_t charge, uint64_t owner)
 {
     bool zeroed = (flags & PA_ZERO) != 0;
     uint64_t n = page_search(rad_hint(rad), &zeroed);
 
-    entry_fresh(n, type, charge);
-    *out = pfn_of(n);
+    page_entry_fresh(n, type, charge, owner);
     if ((flags & PA_ZERO) && !zeroed)
-        page_zero(*out);
-    return 0;
+        page_zero(pfn_of(n));
+    return n;
 }
 
-static int __attribute__((noinline)) take_zeroed(unsigned flags, enum page_type type, unsigned rad,
-                                                 uint32_t charge, pfn_t *out)
+/* page_take_zeroed(). */
+static inline uint64_t take_to_zero(enum page_type type, unsigned rad, uint32_t charge,
+                                    uint64_t owner)
 {
-    struct page_cache *c = cache_of(rad);
-    uint64_t n = stack_pop(&c->zeroed);
-    bool zeroed = n != 0;
+    uint64_t n = 0;
 
     /* A zeroed page from the domain's list costs less than zeroing one of this CPU's cache. */
-    if (!zeroed &&
-        __atomic_load_n(&rads[rad_hint(rad)].lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
-        n = stack_pop(&c->dirty);
+    rad = rad_hint(rad);
+    if (__atomic_load_n(&rads[rad].lists[PAGE_ZEROED].count, __ATOMIC_RELAXED) == 0)
+        n = stack_pop(&page_caches[cpu_id()][rad].dirty);
     if (unlikely(n == 0))
-        return take_slow(flags, type, rad, charge, out);
-    entry_fresh(n, type, charge);
-    *out = pfn_of(n);
-    if (!zeroed)
-        page_zero(*out);
+        return take_slow(PA_ZERO, type, rad, charge, owner);
+    page_entry_fresh(n, type, charge, owner);
+    mem_zero_page(kseg_page(pfn_of(n)));
+    return n;
+}
+
+uint64_t page_take_zeroed(enum page_type type, unsigned rad, uint32_t charge, uint64_t owner)
+{
+    return take_to_zero(type, rad, charge, owner);
+}
+
+/* page_alloc() is a leaf function if there is a page in the cache: all other calls are tail calls
+   of the following two. */
+
+static int __attribute__((noinline)) alloc_to_zero(enum page_type type, unsigned rad,
+                                                   uint32_t charge, pfn_t *out)
+{
+    *out = pfn_of(take_to_zero(type, rad, charge, 0));
     return 0;
 }
 
-static inline int take_dirty(unsigned flags, enum page_type type, unsigned rad, uint32_t charge,
-                             pfn_t *out)
+static int __attribute__((noinline)) alloc_slow(enum page_type type, unsigned rad, uint32_t charge,
+                                                pfn_t *out)
 {
-    uint64_t n = stack_pop(&cache_of(rad)->dirty);
+    *out = pfn_of(take_slow(0, type, rad, charge, 0));
+    return 0;
+}
 
-    if (unlikely(n == 0))
-        return take_slow(flags, type, rad, charge, out);
-    entry_fresh(n, type, charge);
+/* Take a page that has been charged. Returns 0. */
+static inline int take(unsigned flags, enum page_type type, unsigned rad, uint32_t charge,
+                       pfn_t *out)
+{
+    struct page_cache *c = page_cache_of(rad);
+    uint64_t n = stack_pop(flags & PA_ZERO ? &c->zeroed : &c->dirty);
+
+    if (n == 0)
+        return flags & PA_ZERO ? alloc_to_zero(type, rad, charge, out)
+                               : alloc_slow(type, rad, charge, out);
+    page_entry_fresh(n, type, charge, 0);
     *out = pfn_of(n);
     return 0;
 }
 
-/* Charge n pages and take them from the fluid count. False: refused, and nothing has changed. */
-static inline bool pages_take(struct quota_count *c, int64_t floor, uint64_t n)
-{
-    if (unlikely(!quota_count_take(c, n)))
-        return false;
-    if (likely(fluid_take_above(floor, n)))
-        return true;
-    quota_count_give(c, n);
-    return false;
-}
-
-/* The same for an allocation with one of these flags. *charge: the counter's number. */
+/* pages_take() for an allocation with one of these flags. *charge: the counter's number. */
 #define PA_SPECIAL (PA_PROMISED | PA_KERNEL | PA_FILE | PA_SHARED)
 static bool special_take(unsigned flags, uint64_t n, uint32_t *charge)
 {
@@ -146,8 +132,7 @@ static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_typ
 
     if (!special_take(flags, 1, &charge))
         return -ENOMEM;
-    return flags & PA_ZERO ? take_zeroed(flags, type, rad, charge, out)
-                           : take_dirty(flags, type, rad, charge, out);
+    return take(flags, type, rad, charge, out);
 }
 
 /* page_alloc() after the check for an injected failure. */
@@ -160,9 +145,7 @@ static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, p
         return alloc_special(flags, type, rad, out);
     if (unlikely(!pages_take(c, __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED), 1)))
         return -ENOMEM;
-    if (flags & PA_ZERO)
-        return take_zeroed(flags, type, rad, quota_number(c), out);
-    return take_dirty(flags, type, rad, quota_number(c), out);
+    return take(flags, type, rad, quota_number(c), out);
 }
 
 /* page_alloc() while failure injection counts allocations. Promised pages cannot fail and are not
@@ -201,12 +184,8 @@ int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *ou
         return -ENOMEM;
     if (unlikely(!pages_charge(flags, n, &charge)))
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        if (flags & PA_ZERO)
-            take_zeroed(flags, type, rad, charge, &out[i]);
-        else
-            take_dirty(flags, type, rad, charge, &out[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        take(flags, type, rad, charge, &out[i]);
     return 0;
 }
 

@@ -8,19 +8,11 @@
 #include "kernel/sched/spinlock.h"
 #include "mm/phys/page.h"
 #include "mm/phys/page_check.h"
-#include "mm/phys/page_stack.h"
+#include "mm/phys/page_quick.h"
 
 /* Ranges of a domain; a further one goes to the free list, page by page. Users make stretches of
    many sizes, and each search looks at all ranges with the lock held. */
 #define RAD_RANGES 128
-
-struct page_cache {
-    uint64_t dirty;  /* atomic: head of the stack of pages with unknown contents */
-    uint64_t zeroed; /* atomic: head of the stack of zeroed pages */
-} __attribute__((aligned(64)));
-
-/* Indexed by CPU, then by the domain of the pages. */
-extern struct page_cache page_caches[MAX_CPUS][RAD_MAX];
 
 struct page_list { /* last in, first out, linked by flink; protected by the domain's lock */
     uint32_t head;
@@ -127,19 +119,6 @@ void page_dump(void);
 /* What an allocation with PA_PROMISED or PA_KERNEL must leave in the fluid page count. floor: what
    others for the same account must leave. */
 int64_t fluid_floor(unsigned flags, int64_t floor);
-
-/* Take n from fluid_available if at least `floor` remain. False: refused. */
-static inline bool fluid_take_above(int64_t floor, uint64_t n)
-{
-    int64_t a = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
-
-    do {
-        if (unlikely(a < floor + (int64_t)n))
-            return false;
-    } while (!__atomic_compare_exchange_n(&fluid_available, &a, a - (int64_t)n, true,
-                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
-    return true;
-}
 
 /* Charge n pages (below 2^PFN_BITS) to the account of the current thread and take them from the
    fluid page count, as the flags of page_alloc() say. *charge: for their database entries. False:

@@ -140,8 +140,10 @@ pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
 
     if (likely(level == 3) && maps_own_table(upper)) {
         upper = pt_load(pt_table(upper) + pte_l2_index(va));
-        if (maps_own_table(upper))
+        if (maps_own_table(upper)) {
+            pt_remember(pt, va, pte_pfn(upper));
             return pt_table(upper) + pte_l3_index(va);
+        }
     }
     return create_slow(pt, va, level);
 }
@@ -202,6 +204,7 @@ static inline void table_drop(struct page_table *pt, pte_t *p, vaddr_t va, unsig
 {
     pfn_t pfn = pte_pfn(*p);
 
+    pt_forget(pt);
     if (pt->dying) {
         pt_set(p, 0);
     } else {
@@ -271,6 +274,7 @@ bool pt_root_create(struct page_table *pt, unsigned rad)
     pte_t *to;
 
     pt->home_rad = (uint8_t)rad;
+    pt->recent = PT_NO_TABLE;
     spin_init(&pt->lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
     if (page_alloc(PA_ZERO, PAGE_T_PT, rad, &pt->root) != 0)
         return false;

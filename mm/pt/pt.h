@@ -13,8 +13,7 @@
  *    mutex exclusively.
  *  - Level 3, map entry with an object: from and to zero and a page of the object (PTE_SW_SHARED)
  *    under the object's lock, and with the mutex held or, in a reverse walk (mm/object/rmap.c),
- * with
- *    page_table.lock, which keeps the tables from being freed.
+ *    with page_table.lock, which keeps the tables from being freed.
  *  - Everything below a level-1 or level-2 PTE with PTE_SW_SHPT belongs to a section. Any walk may
  *    read it; only mm/section/shpt.c and section_make_valid() write, count and free it. pt_create()
  *    makes no table there, and pt_prune() skips it.
@@ -35,6 +34,7 @@
 #define MM_PT_PT_H
 
 #include "arch/alpha/hw/kseg.h"
+#include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/pte.h"
 #include "mm/phys/page.h"
 #include "mm/pt/page_table.h"
@@ -122,18 +122,19 @@ static inline bool pt_cas(pte_t *p, pte_t old, pte_t v)
     return true;
 }
 
-/* Compare-and-swap a level-3 PTE from zero to v; on success, count and mark it. */
-static inline bool pt_install(pte_t *p, pte_t v)
+/* Compare-and-swap a level-3 PTE of `table` from zero to v; on success, count and mark it. Release
+   order: what the page contains is visible before the PTE. */
+static inline bool pt_install_in(struct page *table, pte_t *p, pte_t v)
 {
-    struct page *table = pt_page_of(p);
     pte_t none = 0;
 
-    if (!__atomic_compare_exchange_n(p, &none, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(p, &none, v, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         return false;
     __atomic_fetch_add(&table->aux, 1, __ATOMIC_RELAXED);
     pt_mark_in(table, p);
     return true;
 }
+static inline bool pt_install(pte_t *p, pte_t v) { return pt_install_in(pt_page_of(p), p, v); }
 
 /* Bits of a valid user PTE for protection prot (MAP_*). write: the page may be written now;
    otherwise a store faults. */
@@ -150,6 +151,40 @@ static inline pte_t pt_user_bits(unsigned prot, bool write)
     if (!(prot & MAP_X))
         bits |= PTE_FOE;
     return bits;
+}
+
+/*
+ * page_table.recent is a short cut to the private level-3 table that pt_create() found last: its
+ * PFN above PT_RECENT_BITS, and below them the number of the 8 MiB that it maps. It is one word, so
+ * that faults may read and set it at the same time, and whatever they read is a table that was
+ * there when it was set. As long as a mutex is held shared, no table goes: whoever takes one away
+ * holds it exclusively and calls pt_forget() first. So what is read with the mutex held is still
+ * the table of these addresses.
+ */
+_Static_assert(LAYOUT_USER_TOP >> PTE_L2_SHIFT < PT_NO_TABLE, "the number of 8 MiB fits");
+
+static inline void pt_remember(struct page_table *pt, vaddr_t va, pfn_t table)
+{
+    __atomic_store_n(&pt->recent, table.n << PT_RECENT_BITS | va >> PTE_L2_SHIFT, __ATOMIC_RELEASE);
+}
+
+/* A private table is about to be taken out of the tree. Mutex held exclusively. */
+static inline void pt_forget(struct page_table *pt)
+{
+    __atomic_store_n(&pt->recent, PT_NO_TABLE, __ATOMIC_RELAXED);
+}
+
+/* The level-3 PTE of va, if it is in the table found last, with the table's entry of the PFN
+   database in *table; NULL: it is not. Acquire order, as for each step of a walk: what the table
+   held as a page of somebody else is not seen. Mutex held. */
+static inline pte_t *pt_recent(const struct page_table *pt, vaddr_t va, struct page **table)
+{
+    uint64_t found = __atomic_load_n(&pt->recent, __ATOMIC_ACQUIRE) ^ va >> PTE_L2_SHIFT;
+
+    if (unlikely(found << (64 - PT_RECENT_BITS)))
+        return NULL;
+    *table = page_of(pfn_of(found >> PT_RECENT_BITS));
+    return (pte_t *)kseg_page(pfn_of(found >> PT_RECENT_BITS)) + pte_l3_index(va);
 }
 
 /* Address of the PTE of level 1, 2 or 3 for va; NULL when a PTE above it is not valid. Mutex or

@@ -301,8 +301,10 @@ static void gather_all(struct tb_gather *g) { g->nvas = TB_GATHER_VAS + 1; }
 static void drop_table(struct aspace *as, pte_t *upper, struct tb_gather *g)
 {
     pfn_t pfn = pte_pfn(*upper);
-    ipl_t ipl = spin_lock(&as->pt.lock); /* walks without the mutex hold it */
+    ipl_t ipl;
 
+    pt_forget(&as->pt);
+    ipl = spin_lock(&as->pt.lock); /* walks without the mutex hold it */
     pt_set(upper, 0);
     spin_unlock(&as->pt.lock, ipl);
     __atomic_fetch_sub(&as->pt.tables, 1, __ATOMIC_RELAXED);

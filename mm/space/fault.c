@@ -12,6 +12,8 @@
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
+#include "kernel/sched/mutex_quick.h"
+#include "mm/phys/page_quick.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region_memory.h"
@@ -23,15 +25,24 @@ static inline bool access_allowed(unsigned prot, enum fault_access access)
     return access == FAULT_EXEC ? (prot & MAP_X) != 0 : prot != 0;
 }
 
+/* The entry of the last fault, if it is that of va. Relaxed order: entries and the hint are changed
+   with the mutex held exclusively, and faults only set it to what they have found. */
+static inline struct map_entry *hinted(const struct aspace *as, vaddr_t va)
+{
+    struct map_entry *e = __atomic_load_n(&as->hint, __ATOMIC_RELAXED);
+
+    return likely(e && va >= e->start && va < e->end) ? e : NULL;
+}
+
 static inline struct map_entry *lookup_hinted(struct aspace *as, vaddr_t va)
 {
-    struct map_entry *e = __atomic_load_n(&as->hint, __ATOMIC_ACQUIRE);
+    struct map_entry *e = hinted(as, va);
 
-    if (likely(e && va >= e->start && va < e->end))
+    if (e)
         return e;
     e = aspace_lookup_locked(as, va);
     if (e)
-        __atomic_store_n(&as->hint, e, __ATOMIC_RELEASE);
+        __atomic_store_n(&as->hint, e, __ATOMIC_RELAXED);
     return e;
 }
 
@@ -41,7 +52,7 @@ static int outside(struct aspace *as, vaddr_t va)
 {
     int err;
 
-    if (list_empty(&as->regions))
+    if (va >= LAYOUT_USER_TOP || list_empty(&as->regions))
         return -EFAULT;
     mutex_unlock_shared(&as->lock);
     err = region_grow_to(as, va);
@@ -61,15 +72,12 @@ void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end)
     mutex_unlock(&as->lock);
 }
 
-int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
+/* Resolve the fault. The mutex is held shared, and released on return. */
+static int __attribute__((noinline)) fault_unlock(struct aspace *as, vaddr_t va,
+                                                  enum fault_access access)
 {
     int err;
 
-    va &= ~PAGE_MASK;
-    if (unlikely(va >= LAYOUT_USER_TOP))
-        return -EFAULT;
-    if (unlikely((err = mutex_lock_shared_killable(&as->lock)) != 0))
-        return err;
     do {
         struct map_entry *e = lookup_hinted(as, va);
 
@@ -85,4 +93,91 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
         aspace_prune(as, va, va + PAGE_SIZE); /* free the tables that were created for it */
     count_add(&as->counts.faults, 1);
     return err;
+}
+
+static int __attribute__((noinline)) fault_wait(struct aspace *as, vaddr_t va,
+                                                enum fault_access access)
+{
+    int err = mutex_lock_shared_killable(&as->lock);
+
+    return err ? err : fault_unlock(as, va, access);
+}
+
+/* ---- the first write to private memory ---- */
+
+/*
+ * What makes a program's memory, and nearly all of its faults. The functions below do what
+ * fault_unlock() and private_fault() of mm/space/anon.c do, as long as nothing is in the way: the
+ * entry and the table are those of the fault before, the PTE is empty, there is a page. They are
+ * one leaf function: without calls it stores no registers, and what the steps have in common is
+ * computed once. Where something is missing, the rest is a jump to a function that does all of it,
+ * or goes on.
+ */
+
+static int __attribute__((noinline)) release(struct aspace *as)
+{
+    mutex_unlock_shared(&as->lock);
+    return 0;
+}
+
+/* Another thread has mapped a page there meanwhile. */
+static int __attribute__((noinline)) lose_unlock(struct aspace *as, uint64_t n)
+{
+    page_free_zeroed(pfn_of(n));
+    count_add(&as->counts.faults, 1);
+    return release(as);
+}
+
+/* Map page n, which is new and zero, by the empty PTE p of `table`. */
+static inline __attribute__((always_inline)) int
+map_unlock(struct aspace *as, const struct map_entry *e, struct page *table, pte_t *p, uint64_t n)
+{
+    pte_t bits = e->prot & MAP_X ? pt_user_bits(MAP_R | MAP_W | MAP_X, true)
+                                 : pt_user_bits(MAP_R | MAP_W, true);
+
+    if (unlikely(!pt_install_in(table, p, pte_make(pfn_of(n), bits))))
+        return lose_unlock(as, n);
+    page_table_add_rss(&as->pt, 1);
+    count_add(&as->counts.demand_zero, 1);
+    count_add(&as->counts.faults, 1);
+    return likely(mutex_quick_unlock_shared(&as->lock)) ? 0 : release(as);
+}
+
+/* The CPU has no page that is zero already. */
+static int __attribute__((noinline)) zero_unlock(struct aspace *as, const struct map_entry *e,
+                                                 struct page *table, pte_t *p, uint32_t charge)
+{
+    uint64_t n = page_take_zeroed(PAGE_T_PROCESS, as->pt.home_rad, charge, kseg_paddr(p).a);
+
+    return map_unlock(as, e, table, p, n);
+}
+
+/* Is it private memory without an object, and not a stack, and may it be written? */
+static inline bool is_plain(const struct map_entry *e)
+{
+    return e->ops == &anon_ops && !e->object && !(e->flags & MAPF_GROWSDOWN) && (e->prot & MAP_W);
+}
+
+int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
+{
+    const struct map_entry *e;
+    struct page *table;
+    uint32_t charge;
+    uint64_t n;
+    pte_t *p;
+
+    va &= ~PAGE_MASK;
+    if (unlikely(!mutex_quick_lock_shared(&as->lock)))
+        return fault_wait(as, va, access);
+    e = hinted(as, va);
+    if (access != FAULT_WRITE || !e || !is_plain(e))
+        return fault_unlock(as, va, access);
+    p = pt_recent(&as->pt, va, &table);
+    if (!p || __atomic_load_n(p, __ATOMIC_RELAXED) != 0 || !page_quick_charge(&charge))
+        return fault_unlock(as, va, access);
+    n = page_quick_zeroed(as->pt.home_rad);
+    if (n == 0)
+        return zero_unlock(as, e, table, p, charge);
+    page_entry_fresh(n, PAGE_T_PROCESS, charge, kseg_paddr(p).a);
+    return map_unlock(as, e, table, p, n);
 }

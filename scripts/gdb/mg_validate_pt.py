@@ -37,6 +37,8 @@ MAPF_HUGE = constant("MAPF_HUGE")
 MAPF_SHARED = constant("MAPF_SHARED")
 KWE_UWE = constant("PTE_KWE") | constant("PTE_UWE")
 PTE_SHARED = constant("PTE_SW_SHARED")
+RECENT_BITS = constant("PT_RECENT_BITS")
+NO_TABLE = constant("PT_NO_TABLE")
 
 
 def wrong_hints(ptes: tuple[int, ...], vpn: int, count: int) -> int:
@@ -70,6 +72,7 @@ class Space:
         self.bounds = [(int(e["start"]), int(e["end"])) for e in self.entries]
         self.busy = int(space["lock"]["state"]) != 0
         self.tables = self.resident = 0
+        self.level3: dict[int, int] = {}  # private level-3 tables by number of the 8 MiB
         self.at = 0
 
     def entry_at(self, va: int) -> gdb.Value | None:
@@ -85,9 +88,10 @@ class ValidatePageTables(Checker):
     """sda validate page_tables [PID]: are the page tables consistent?
 
     From each root down: the entry of a table page in the PFN database names the PTE above it and
-    has the right count of PTEs. A level-3 PTE lies in a map entry and allows no more access than
-    that, and the entry of its page agrees (a private page names this PTE or counts several; a page
-    of an object or section names that). Shared tables belong to the section that is mapped there.
+    has the right count of PTEs; the table that faults found last is where it is said to be. A
+    level-3 PTE lies in a map entry and allows no more access than that, and the entry of its page
+    agrees (a private page names this PTE or counts several; a page of an object or section names
+    that). Shared tables belong to the section that is mapped there.
     Granularity hints are right. System entries are the same in every root, and the last one is the
     self-map. Then the tables of each section: their owner and count, the section's frames and
     hints. If a process was stopped while it changed its map (its mutex is held), its counts are
@@ -194,6 +198,9 @@ class ValidatePageTables(Checker):
         for field, real in (("tables", space.tables), ("rss", space.resident)):
             if int(table[field]) != real:
                 self.count(space, f"{space.who}: {field} is {int(table[field])}, found {real}")
+        recent = int(table["recent"])
+        if recent != NO_TABLE and space.level3.get(recent & NO_TABLE) != recent >> RECENT_BITS:
+            self.count(space, f"{space.who}: the recent table is not in use: {recent:#x}")
 
     def level2(self, space: Space, pfn: int, upper: int, base: int) -> None:
         table = self.table(pfn)
@@ -208,6 +215,7 @@ class ValidatePageTables(Checker):
             elif entry & PTE_SHPT:
                 self.shared(space, entry, va, 2, where)
             else:
+                space.level3[va // SPANS[1]] = pte_pfn(entry)
                 self.level3(space, pte_pfn(entry), (pfn << PAGE_SHIFT) + 8 * index, va)
         used = PTES - table.count(0)
         wrong = wrong_hints(table, base // SPANS[1], PTES)

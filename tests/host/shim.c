@@ -46,6 +46,7 @@ char *host_ram;
 uint64_t host_tb_singles, host_tb_alls;
 void (*host_tb_hook)(vaddr_t va);
 void (*host_inject_hook)(enum mega_alloc kind);
+int64_t *host_fail_at;
 
 static __thread struct spinlock
     *innermost; /* spinlocks of this thread; its address names the thread */

@@ -22,7 +22,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_private.h"
-#include "mm/phys/page.h"
+#include "mm/phys/page_quick.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/pt.h"
 #include "mm/pt/pt_system.h"
@@ -104,8 +104,16 @@ static pthread_mutex_t vm_page_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t vm_free[VM_PAGES];
 static uint32_t vm_nfree;
 
+/* The fault takes its pages with the allocator's inner functions (mm/phys/page_quick.h). The caches
+   of the CPUs are empty here, so that each page comes from page_take_zeroed(), unless allocations
+   are being counted: then it is page_alloc() that may fail. */
+struct page_cache page_caches[MAX_CPUS][RAD_MAX];
+int64_t fluid_available = INT64_MAX / 2;
+
 static void vm_pages_init(void)
 {
+    account_system->count[QUOTA_PAGES].limit = QUOTA_UNLIMITED;
+    host_fail_at = &vm_fail_at;
     page_db = calloc(VM_PAGES, sizeof(*page_db));
     for (uint32_t n = VM_PAGES - 1; n > 0; n--)
         vm_free[vm_nfree++] = n;
@@ -144,6 +152,16 @@ int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
         return -12;
     vm_page_take(flags, type, out);
     return 0;
+}
+
+uint64_t page_take_zeroed(enum page_type type, unsigned rad, uint32_t charge, uint64_t owner)
+{
+    pfn_t pfn;
+
+    (void)rad, (void)charge;
+    vm_page_take(PA_ZERO, type, &pfn);
+    page_of(pfn)->owner = owner;
+    return pfn.n;
 }
 
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)
@@ -463,6 +481,18 @@ static uint64_t vm_largest_free(const struct aspace *as, vaddr_t low, vaddr_t hi
     return low < high ? MAX(largest, high - low) : largest;
 }
 
+/* Check that the table found last is the one that a walk finds. */
+static void vm_check_recent(struct page_table *pt)
+{
+    vaddr_t va = (pt->recent & PT_NO_TABLE) << PTE_L2_SHIFT;
+    const pte_t *l2 = pt->recent == PT_NO_TABLE ? NULL : pt_lookup(pt, va, 2);
+
+    if (pt->recent != PT_NO_TABLE &&
+        (!l2 || !pte_valid(*l2) || pte_pfn(*l2).n != pt->recent >> PT_RECENT_BITS))
+        vm_die("the recent table 0x%lx is not that of 0x%lx",
+               (unsigned long)(pt->recent >> PT_RECENT_BITS), (unsigned long)va);
+}
+
 /* Check that the space's tables, map and counters agree with each other. */
 __attribute__((unused)) static void vm_check(struct aspace *as)
 {
@@ -478,6 +508,7 @@ __attribute__((unused)) static void vm_check(struct aspace *as)
         vm_die("%lu tables, counted %lu", (unsigned long)t.tables, (unsigned long)as->pt.tables);
     if (t.valid != as->pt.rss)
         vm_die("%lu valid PTEs, counted %lu", (unsigned long)t.valid, (unsigned long)as->pt.rss);
+    vm_check_recent(&as->pt);
     list_for_each_entry(e, &as->entries, link) {
         if (e->start < last || e->start >= e->end)
             vm_die("entries overlap or are out of order");

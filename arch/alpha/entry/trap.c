@@ -191,32 +191,28 @@ static void __attribute__((noreturn)) bad_kernel_access(uint64_t va, uint64_t ki
     panic("kernel %s at %#lx: %s, pc %pS", cause_name(cause), va, what, (void *)f->pc);
 }
 
-/* Resolve a fault at va; cause is PALcode's: -1 fetch, 0 load, 1 store. Returns 0 or an error. */
+/* PALcode's cause: -1 fetch, 0 load, 1 store. */
+static inline enum fault_access access_of(int64_t cause)
+{
+    return cause < 0 ? FAULT_EXEC : cause ? FAULT_WRITE : FAULT_READ;
+}
+
+/* Resolve a fault at va. Returns 0 or an error. */
 static int resolve(uint64_t va, int64_t cause)
 {
-    enum fault_access access = cause < 0 ? FAULT_EXEC : cause ? FAULT_WRITE : FAULT_READ;
     struct process *p;
 
     if (va >= LAYOUT_SYSTEM_BASE && va < LAYOUT_PT_SPACE_BASE)
-        return system_fault(va & ~PAGE_MASK, access);
+        return system_fault(va & ~PAGE_MASK, access_of(cause));
     p = process_self();
     if (va >= LAYOUT_USER_TOP || !p)
         return -EFAULT;
-    return aspace_fault(p->aspace, va & ~PAGE_MASK, access);
+    return aspace_fault(p->aspace, va, access_of(cause));
 }
 
-static void memory_from_user(uint64_t va, int64_t cause)
+/* A fault of user mode could not be resolved. */
+static void __attribute__((noinline)) user_fault_failed(uint64_t va, int err)
 {
-    int err;
-
-    if (va >= LAYOUT_USER_TOP)
-        err = -EFAULT;
-    else if (failure_counting())
-        err = failure_in_fault(resolve, va, cause, true);
-    else
-        err = resolve(va, cause);
-    if (likely(err == 0))
-        return;
     if (err == -ENOMEM)
         process_no_memory();
     else if (err == -EFAULT || err == -EACCES)
@@ -226,15 +222,12 @@ static void memory_from_user(uint64_t va, int64_t cause)
     /* -EINTR: a fatal signal ended the wait for the page; it takes effect on the return path. */
 }
 
-void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
+static void __attribute__((noinline)) memory_in_kernel(uint64_t va, uint64_t kind, int64_t cause,
+                                                       struct trapframe *f)
 {
     uint64_t fixup;
     int err;
 
-    if (likely(frame_from_user(f))) {
-        memory_from_user(va, cause);
-        return;
-    }
     /* A fault at raised IPL or with a spinlock held is a bug, whatever the address; so is a fault
        on a user address outside the functions of usercopy.S. A fault on a kernel address is fixed
        up only where a lookaside list reads a packet that may have been unmapped: in an ordinary
@@ -253,6 +246,24 @@ void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
     if (!fixup || (va >= LAYOUT_USER_TOP && !fixup_is_kernel_read(f->pc)))
         bad_kernel_access(va, kind, cause, f);
     f->pc = fixup;
+}
+
+void trap_memory(uint64_t va, uint64_t kind, int64_t cause, struct trapframe *f)
+{
+    int err = -EFAULT;
+
+    if (unlikely(!frame_from_user(f))) {
+        memory_in_kernel(va, kind, cause, f);
+        return;
+    }
+    if (unlikely(failure_counting())) {
+        if (va < LAYOUT_USER_TOP)
+            err = failure_in_fault(resolve, va, cause, true);
+    } else if (likely(va < LAYOUT_USER_TOP)) { /* in user mode there is a process */
+        err = aspace_fault(process_self()->aspace, va, access_of(cause));
+    }
+    if (unlikely(err))
+        user_fault_failed(va, err);
 }
 
 void trap_arithmetic(uint64_t summary, uint64_t registers, struct trapframe *f)
