@@ -44,6 +44,9 @@ struct map_entry {
     uint8_t max_prot; /* MAP_*: the most that the protection may become */
     uint8_t locked;   /* pages are locked in memory: written with the mutex exclusive and, where
                            there is an object, its lock; read under either */
+    /* The last fault found no page in the object, which is memory shared by mappings alone. A hint;
+       atomic. */
+    uint8_t fresh;
     uint32_t flags;   /* MAPF_* of mm/space/aspace.h */
     uint16_t account; /* number of the account that the entry is charged to; constant */
     const struct map_ops *ops;

@@ -44,7 +44,7 @@ struct map_entry *map_entry_alloc(void)
     list_init(&e->link);
     e->start = e->end = 0;
     e->inner = false;
-    e->prot = e->max_prot = e->locked = 0;
+    e->prot = e->max_prot = e->locked = e->fresh = 0;
     e->flags = 0;
     e->account = account;
     e->ops = NULL;

@@ -65,6 +65,11 @@ static inline pte_t *entry_around(const struct map_entry *e, pte_t *p, vaddr_t v
    write copies it if others map it too. Mutex shared. 0 or -ENOMEM. */
 int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old,
                        bool write);
+/* Resolve a fault in the general way (mm/space/fault.c). The mutex is held shared, and released on
+   return. Result as aspace_fault(). */
+int aspace_fault_unlock(struct aspace *as, vaddr_t va, enum fault_access access);
+/* The end of a fault that has been resolved: release the mutex. Returns 0. */
+int aspace_fault_release(struct aspace *as);
 /* A set of level-1 PTEs of user space. */
 struct l1_set {
     uint64_t bits[LAYOUT_USER_TOP / PTE_L1_SPAN / 64];
@@ -86,6 +91,10 @@ static inline void anon_page_share(pfn_t pfn)
 /* Faults on entries that have an object (mm/space/object_fault.c). Mutex and results as for
    map_ops.fault and map_ops.populate. */
 int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write);
+/* Resolve a fault on an entry whose `fresh` is set. The mutex is held shared, and released on
+   return. 0, or as aspace_fault(). */
+int object_first_unlock(struct aspace *as, struct map_entry *e, vaddr_t va,
+                        enum fault_access access);
 int object_populate(struct aspace *as, struct map_entry *e, vaddr_t va, vaddr_t end);
 
 static inline void count_add(uint64_t *counter, uint64_t n)

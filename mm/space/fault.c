@@ -72,8 +72,7 @@ void aspace_prune(struct aspace *as, vaddr_t va, vaddr_t end)
     mutex_unlock(&as->lock);
 }
 
-/* Resolve the fault. The mutex is held shared, and released on return. */
-static int __attribute__((noinline)) fault_unlock(struct aspace *as, vaddr_t va,
+int __attribute__((noinline)) aspace_fault_unlock(struct aspace *as, vaddr_t va,
                                                   enum fault_access access)
 {
     int err;
@@ -100,21 +99,22 @@ static int __attribute__((noinline)) fault_wait(struct aspace *as, vaddr_t va,
 {
     int err = mutex_lock_shared_killable(&as->lock);
 
-    return err ? err : fault_unlock(as, va, access);
+    return err ? err : aspace_fault_unlock(as, va, access);
 }
 
 /* ---- the first write to private memory ---- */
 
 /*
  * What makes a program's memory, and nearly all of its faults. The functions below do what
- * fault_unlock() and private_fault() of mm/space/anon.c do, as long as nothing is in the way: the
- * entry and the table are those of the fault before, the PTE is empty, there is a page. They are
- * one leaf function: without calls it stores no registers, and what the steps have in common is
- * computed once. Where something is missing, the rest is a jump to a function that does all of it,
- * or goes on.
+ * aspace_fault_unlock() and private_fault() of mm/space/anon.c do, as long as nothing is in the
+ * way: the entry and the table are those of the fault before, the PTE is empty, there is a page.
+ * They are one leaf function: without calls it stores no registers, and what the steps have in
+ * common is computed once. Where something is missing, the rest is a jump to a function that does
+ * all of it, or goes on.
  */
 
-static int __attribute__((noinline)) release(struct aspace *as)
+/* Not in line, as a call would make the caller store registers. */
+int __attribute__((noinline)) aspace_fault_release(struct aspace *as)
 {
     mutex_unlock_shared(&as->lock);
     return 0;
@@ -125,7 +125,7 @@ static int __attribute__((noinline)) lose_unlock(struct aspace *as, uint64_t n)
 {
     page_free_zeroed(pfn_of(n));
     count_add(&as->counts.faults, 1);
-    return release(as);
+    return aspace_fault_release(as);
 }
 
 /* Map page n, which is new and zero, by the empty PTE p of `table`. */
@@ -140,7 +140,7 @@ map_unlock(struct aspace *as, const struct map_entry *e, struct page *table, pte
     page_table_add_rss(&as->pt, 1);
     count_add(&as->counts.demand_zero, 1);
     count_add(&as->counts.faults, 1);
-    return likely(mutex_quick_unlock_shared(&as->lock)) ? 0 : release(as);
+    return likely(mutex_quick_unlock_shared(&as->lock)) ? 0 : aspace_fault_release(as);
 }
 
 /* The CPU has no page that is zero already. */
@@ -160,7 +160,7 @@ static inline bool is_plain(const struct map_entry *e)
 
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
 {
-    const struct map_entry *e;
+    struct map_entry *e;
     struct page *table;
     uint32_t charge;
     uint64_t n;
@@ -170,11 +170,14 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
     if (unlikely(!mutex_quick_lock_shared(&as->lock)))
         return fault_wait(as, va, access);
     e = hinted(as, va);
-    if (access != FAULT_WRITE || !e || !is_plain(e))
-        return fault_unlock(as, va, access);
+    if (!e)
+        return aspace_fault_unlock(as, va, access);
+    if (access != FAULT_WRITE || !is_plain(e))
+        return __atomic_load_n(&e->fresh, __ATOMIC_RELAXED) ? object_first_unlock(as, e, va, access)
+                                                            : aspace_fault_unlock(as, va, access);
     p = pt_recent(&as->pt, va, &table);
     if (!p || __atomic_load_n(p, __ATOMIC_RELAXED) != 0 || !page_quick_charge(&charge))
-        return fault_unlock(as, va, access);
+        return aspace_fault_unlock(as, va, access);
     n = page_quick_zeroed(as->pt.home_rad);
     if (n == 0)
         return zero_unlock(as, e, table, p, charge);

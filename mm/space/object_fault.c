@@ -24,8 +24,10 @@
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/sched/mutex_quick.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
+#include "mm/phys/page_quick.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -252,6 +254,8 @@ static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
         map_found(as, e, p, va, slot, write, zero);
     spin_unlock(o->lock, ipl);
     *done = true;
+    if (zero && !(e->flags & MAPF_GROWSDOWN))
+        __atomic_store_n(&e->fresh, 1, __ATOMIC_RELAXED);
     count_add(copies ? &as->counts.cow
               : zero ? &as->counts.demand_zero
                      : &as->counts.object_valid,
@@ -292,6 +296,79 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
     spare_drop(&sp);
     index_nodes_drop(&sp.nodes);
     return err;
+}
+
+/* ---- the first access to a page of shared memory ---- */
+
+/*
+ * Where the last fault of an entry found no page in the object (map_entry.fresh), the next one
+ * probably finds none either. So it brings a page, and takes the lock and looks once instead of
+ * twice. If it was wrong, the page goes back, still zero, to the cache from which the next
+ * allocation takes it: an access that the hint misleads costs no more than a hundred instructions.
+ * Whatever is not as expected is left to the general way.
+ */
+
+/* Put page n, which is zero, into the object, and map it by the PTE p of `table`. Lock held. False:
+   there is a page, or no place for one, and nothing has changed. */
+static inline bool first_locked(const struct map_entry *e, vaddr_t va, struct page *table, pte_t *p,
+                                uint64_t n)
+{
+    struct mm_object *o = e->object;
+    uint64_t offset = offset_of(e, va);
+    struct index_nodes none = {0};
+    slot_t *s;
+
+    if (unlikely(*p != 0 || offset >= o->npages))
+        return false;
+    s = index_create(o, offset, &none);
+    if (unlikely(!s || *s != 0))
+        return false;
+    *s = slot_make(pfn_of(n), SLOT_W);
+    page_of(pfn_of(n))->offset = (uint32_t)offset;
+    o->resident++;
+    pt_store(p, object_pte(e, pfn_of(n), true));
+    __atomic_fetch_add(&table->aux, 1, __ATOMIC_RELAXED);
+    pt_mark_in(table, p);
+    return true;
+}
+
+/* A page of `o`, which has been charged and is zero. */
+static inline uint64_t take_first(const struct aspace *as, struct mm_object *o, uint32_t charge)
+{
+    uint64_t n = page_quick_zeroed(as->pt.home_rad);
+
+    if (n == 0)
+        return page_take_zeroed(PAGE_T_OBJECT, as->pt.home_rad, charge, (uint64_t)o);
+    page_entry_fresh(n, PAGE_T_OBJECT, charge, (uint64_t)o);
+    return n;
+}
+
+int object_first_unlock(struct aspace *as, struct map_entry *e, vaddr_t va,
+                        enum fault_access access)
+{
+    struct page *table;
+    pte_t *p = pt_recent(&as->pt, va, &table);
+    uint32_t charge;
+    uint64_t n;
+    bool mapped;
+    ipl_t ipl;
+
+    if (unlikely(!p || __atomic_load_n(p, __ATOMIC_RELAXED) != 0 || access == FAULT_EXEC ||
+                 !(e->prot & MAP_W) || !page_quick_charge(&charge)))
+        return aspace_fault_unlock(as, va, access);
+    n = take_first(as, e->object, charge);
+    ipl = spin_lock(e->object->lock);
+    mapped = first_locked(e, va, table, p, n);
+    spin_unlock(e->object->lock, ipl);
+    if (unlikely(!mapped)) {
+        __atomic_store_n(&e->fresh, 0, __ATOMIC_RELAXED);
+        page_free_zeroed(pfn_of(n));
+        return aspace_fault_unlock(as, va, access);
+    }
+    page_table_add_rss(&as->pt, 1);
+    count_add(&as->counts.demand_zero, 1);
+    count_add(&as->counts.faults, 1);
+    return likely(mutex_quick_unlock_shared(&as->lock)) ? 0 : aspace_fault_release(as);
 }
 
 /* What is added to an object at once. */

@@ -382,9 +382,99 @@ static void test_soon(void)
     aspace_unref(as);
 }
 
+/* ---- the first access to pages of shared memory, and hints that are wrong ---- */
+
+static bool is_fresh(struct aspace *as, vaddr_t va) { return aspace_lookup_locked(as, va)->fresh; }
+
+/* Write `value` to page i from va on. Returns the result of the fault. */
+static int put(struct aspace *as, vaddr_t va, unsigned i, uint64_t value)
+{
+    vm_switch(0, as);
+    return vm_access(as, va + i * PAGE_SIZE, FAULT_WRITE, &value);
+}
+
+/* The value in page i, or -1. */
+static uint64_t get(struct aspace *as, vaddr_t va, unsigned i)
+{
+    uint64_t value = 0;
+
+    vm_switch(0, as);
+    return vm_access(as, va + i * PAGE_SIZE, FAULT_READ, &value) ? ~UINT64_C(0) : value;
+}
+
+/* Two spaces touch pages of the memory that they share, in turns. */
+static void first_of_two(struct aspace *as, struct aspace *other, vaddr_t va)
+{
+    uint32_t pages;
+    bool right = true;
+
+    for (unsigned i = 0; i < 150; i++) /* three leaves of the index */
+        right = right && put(as, va, i, i + 1) == 0 && is_fresh(as, va);
+    ok(right && as->counts.demand_zero == 150, "a space that is the first makes every page");
+    for (unsigned i = 0; i < 150; i++)
+        right = right && get(other, va, i) == i + 1;
+    ok(right && !is_fresh(other, va), "another one finds them");
+    ok(put(other, va, 160, 7) == 0 && is_fresh(other, va), "and is the first elsewhere");
+    pages = vm_nfree;
+    ok(get(as, va, 160) == 7 && !is_fresh(as, va) && vm_nfree == pages,
+       "one that was wrong finds the page, and gives its own back");
+    ok(get(as, va, 170) == 0 && is_fresh(as, va) && get(other, va, 170) == 0 &&
+           vm_nfree == pages - 1,
+       "a page is made by a read as well");
+}
+
+/* What forbids the access also does so where the last one made a page. */
+static void first_refused(struct aspace *as, vaddr_t va)
+{
+    uint32_t pages;
+
+    put(as, va, 180, 1);
+    pages = vm_nfree;
+    vm_fail_at = 0;
+    ok(is_fresh(as, va) && put(as, va, 181, 1) == -ENOMEM && vm_nfree == pages,
+       "a page that cannot be had is not made");
+    vm_fail_at = -1;
+    aspace_protect(as, va, 200 * PAGE_SIZE, MAP_R);
+    ok(is_fresh(as, va) && put(as, va, 182, 1) == -EACCES &&
+           aspace_fault(as, va + 183 * PAGE_SIZE, FAULT_EXEC) == -EACCES && vm_nfree == pages,
+       "nor one that may not be written or executed");
+    ok(get(as, va, 184) == 0 && vm_nfree == pages - 1, "one that may be read is");
+}
+
+static void test_first(void)
+{
+    struct aspace *as = aspace_create(0), *other;
+    struct mm_object *o = object_create(4, NULL, NULL);
+    uint32_t pages;
+    vaddr_t va = 0, end = 0;
+
+    vm_switch(0, as);
+    if (aspace_map_anon(as, &va, 200 * PAGE_SIZE, MAP_R | MAP_W, MAPF_SHARED) || !o ||
+        aspace_map_object(as, &end, 8 * PAGE_SIZE, MAP_R | MAP_W, MAPF_SHARED, o, 0))
+        vm_die("nothing can be mapped");
+    other = aspace_fork(as);
+    if (!other)
+        vm_die("no fork");
+    first_of_two(as, other, va);
+    first_refused(as, va);
+    put(as, end, 3, 1);
+    pages = vm_nfree;
+    ok(is_fresh(as, end) && put(as, end, 4, 1) == -ENXIO && vm_nfree == pages,
+       "nor one behind the object's end");
+    object_truncate(o, 0);
+    ok(put(as, end, 2, 1) == -ENXIO && vm_nfree == pages + 1, "nor one that was truncated");
+    vm_check(as);
+    vm_check(other);
+    vm_switch(0, NULL);
+    aspace_unref(other);
+    aspace_unref(as);
+    object_unref(o);
+}
+
 int main(void)
 {
     vm_boot();
+    test_first();
     test_soon();
     test_places();
     test_most_entries();

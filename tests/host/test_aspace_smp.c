@@ -192,9 +192,79 @@ static void test_family(void)
        "four CPUs fork, write and end one family, and lose nothing");
 }
 
+/* ---- the first access to pages of shared memory, by two threads of each of two spaces ---- */
+
+#define SHARED_PAGES 1000u
+static struct aspace *both[2];
+static vaddr_t shared_va;
+
+/* Each CPU writes its own word of every page, in one of three orders. */
+static void *first_main(void *arg)
+{
+    unsigned me = (unsigned)(uintptr_t)arg;
+    static const unsigned steps[MAX_CPUS] = {1, 1, SHARED_PAGES - 1, 7};
+    unsigned page = 0;
+
+    vm_switch(me, both[me % 2]);
+    for (unsigned k = 0; k < SHARED_PAGES; k++, page = (page + steps[me]) % SHARED_PAGES) {
+        uint64_t value = (uint64_t)me << 32 | page;
+
+        if (vm_access(both[me % 2], shared_va + page * PAGE_SIZE + me * 8, FAULT_WRITE, &value))
+            vm_die("CPU %u cannot write page %u", me, page);
+    }
+    vm_switch(me, NULL);
+    return NULL;
+}
+
+/* How many words are not what their CPU wrote, as one of the spaces sees them. */
+static unsigned first_wrong(struct aspace *as)
+{
+    unsigned wrong = 0;
+    uint64_t value;
+
+    vm_switch(0, as);
+    for (unsigned i = 0; i < SHARED_PAGES * MAX_CPUS; i++) {
+        unsigned page = i / MAX_CPUS, cpu = i % MAX_CPUS;
+
+        if (vm_access(as, shared_va + page * PAGE_SIZE + cpu * 8, FAULT_READ, &value) ||
+            value != ((uint64_t)cpu << 32 | page))
+            wrong++;
+    }
+    vm_check(as);
+    vm_switch(0, NULL);
+    return wrong;
+}
+
+static void test_first(void)
+{
+    uint32_t pages = vm_nfree;
+    int64_t pool = vm_pool_bytes;
+    unsigned wrong = 0;
+    pthread_t t[MAX_CPUS];
+
+    for (unsigned round = 0; round < 8; round++) {
+        both[0] = aspace_create(0);
+        shared_va = 0;
+        if (aspace_map_anon(both[0], &shared_va, SHARED_PAGES * PAGE_SIZE, MAP_R | MAP_W,
+                            MAPF_SHARED))
+            vm_die("mmap fails");
+        both[1] = aspace_fork(both[0]);
+        for (uintptr_t i = 0; i < MAX_CPUS; i++)
+            pthread_create(&t[i], NULL, first_main, (void *)i);
+        for (unsigned i = 0; i < MAX_CPUS; i++)
+            pthread_join(t[i], NULL);
+        wrong += first_wrong(both[0]) + first_wrong(both[1]);
+        aspace_unref(both[0]);
+        aspace_unref(both[1]);
+    }
+    is(wrong, 0, "four CPUs that are the first in shared memory write to the same pages");
+    ok(vm_nfree == pages && vm_pool_bytes == pool, "and nothing is lost");
+}
+
 int main(void)
 {
     vm_boot();
+    test_first();
     test_threads();
     test_family();
     return tap_done();
