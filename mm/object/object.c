@@ -51,6 +51,7 @@
 
 #define RELEASE_STEP 24u  /* pages removed under one hold of the lock, some 60 instructions each */
 #define FREE_BATCH   112u /* pages freed at once */
+#define END_NODES    64u  /* nodes of the index freed at once when the object ends */
 #define LOCKS        64u  /* far more than CPUs: two objects in use rarely share a lock */
 
 static struct spinlock locks[LOCKS] = {
@@ -372,24 +373,70 @@ bool object_is_mapped(struct mm_object *o)
 
 /* ---- the end ---- */
 
-/* Add a page that is at a slot to what is freed. Slots that are not present are empty, or hold an
-   error that nobody waits for. */
-static void end_slot(slot_t s, void *arg)
+/* What an object that ends gives back. */
+struct ending {
+    struct page_batch pages;
+    struct index_node *nodes; /* linked by their first words */
+    unsigned nnodes;
+};
+
+static void end_nodes(struct ending *d)
 {
-    if (s & SLOT_PRESENT) {
-        page_of(slot_pfn(s))->state = PAGE_ACTIVE;
-        page_batch_add(arg, slot_pfn(s));
+    npp_free_chain(d->nodes, sizeof(*d->nodes));
+    d->nodes = NULL;
+    d->nnodes = 0;
+}
+
+static inline void end_node(struct index_node *n, struct ending *d)
+{
+    n->used = (uint64_t)d->nodes;
+    d->nodes = n;
+    if (++d->nnodes == END_NODES)
+        end_nodes(d);
+}
+
+/* Slots that are not present are empty, or hold an error that nobody waits for. */
+static inline void end_leaf(struct index_node *n, struct ending *d)
+{
+    for (uint64_t used = n->used; used; used &= used - 1) {
+        slot_t s = n->slot[bit_lowest(used)];
+
+        if (s & SLOT_PRESENT) {
+            page_of(slot_pfn(s))->state = PAGE_ACTIVE;
+            page_batch_add(&d->pages, slot_pfn(s));
+        }
     }
+    end_node(n, d);
+}
+
+/* Free a node of height h, with all that are below it. */
+static void end_tree(struct index_node *n, unsigned h, struct ending *d)
+{
+    if (h == 0) {
+        end_leaf(n, d);
+        return;
+    }
+    for (uint64_t used = n->used; used; used &= used - 1) {
+        struct index_node *below = (struct index_node *)n->slot[bit_lowest(used)];
+
+        if (h == 1)
+            end_leaf(below, d);
+        else
+            end_tree(below, h - 1, d);
+    }
+    end_node(n, d);
 }
 
 /* Nobody else can reach the object any more: no lock is held, and the index need not be kept. */
 void object_free_memory(struct mm_object *o)
 {
-    struct page_batch b;
+    struct ending d = {.nodes = NULL};
 
-    page_batch_begin(&b, PAGE_FREE);
-    index_end(o, end_slot, &b);
-    page_batch_flush(&b);
+    page_batch_begin(&d.pages, PAGE_FREE);
+    if (o->root)
+        end_tree(o->root, o->height, &d);
+    page_batch_flush(&d.pages);
+    end_nodes(&d);
     if (o->ops && o->ops->end)
         o->ops->end(o);
     npp_free(o, sizeof(*o));

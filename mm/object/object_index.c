@@ -388,26 +388,3 @@ void index_for_each(struct mm_object *o, uint64_t from, uint64_t to, slot_fn *fn
     else
         node_for_each(o, o->root, o->height, 0, from, to, fn, arg);
 }
-
-/* Free a node of height h, with all that are below it. */
-static void node_end(struct index_node *n, unsigned h, void (*fn)(slot_t s, void *arg), void *arg)
-{
-    for (uint64_t used = n->used; used; used &= used - 1) {
-        uint64_t s = n->slot[bit_lowest(used)];
-
-        if (h == 0)
-            fn(s, arg);
-        else
-            node_end((struct index_node *)s, h - 1, fn, arg);
-    }
-    npp_free(n, sizeof(*n));
-}
-
-void index_end(struct mm_object *o, void (*fn)(slot_t s, void *arg), void *arg)
-{
-    if (o->root)
-        node_end(o->root, o->height, fn, arg);
-    o->root = NULL;
-    o->height = 0;
-    o->nodes = 0;
-}

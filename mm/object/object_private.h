@@ -15,10 +15,6 @@ struct index_node *index_last_leaf(struct mm_object *o, uint64_t from, uint64_t 
 struct index_node *index_next_leaf(struct mm_object *o, uint64_t from, uint64_t below,
                                    uint64_t *base);
 
-/* Free the nodes of an object that nobody can reach any more, from the leaves up, and call fn for
-   each slot of theirs that is not empty. No lock held. */
-void index_end(struct mm_object *o, void (*fn)(slot_t s, void *arg), void *arg);
-
 /* ---- objects (mm/object/object.c, pager.c) ---- */
 /* Drop a reference and the lock, held on entry; free the object if it was the last one. */
 void object_unref_unlock(struct mm_object *o, ipl_t ipl);

@@ -285,7 +285,7 @@ void page_batch_flush(struct page_batch *b)
 {
     if (b->count == 0)
         return;
-    quota_count_give(quota_counter(b->charge), b->count);
+    quota_count_give(quota_counter((uint32_t)b->charge), b->count);
     chain_free(b);
     b->count = 0;
 }

@@ -122,12 +122,11 @@ void page_free_zeroed_bulk(const pfn_t *pfns, size_t n);
 /* Pages on their way to the lists: a chain of one domain and one charge, of the thread that fills
    it. Its pages are in no list until it is flushed, so the thread does not wait meanwhile. */
 struct page_batch {
-    uint32_t first, last; /* the chain, linked by flink */
-    uint32_t count;
-    uint32_t charge;
-    uint64_t low, span; /* of the domain: its first PFN, and the number of its PFNs */
-    uint8_t state;      /* PAGE_FREE, or PAGE_ZEROED: every byte of its pages is zero */
-    uint8_t mark;       /* the state that its pages get: `state`, or PAGE_CACHED */
+    uint32_t first, last;   /* the chain, linked by flink */
+    uint64_t count, charge; /* quadwords, which are compared without a conversion */
+    uint64_t low, span;     /* of the domain: its first PFN, and the number of its PFNs */
+    uint8_t state;          /* PAGE_FREE, or PAGE_ZEROED: every byte of its pages is zero */
+    uint8_t mark;           /* the state that its pages get: `state`, or PAGE_CACHED */
 };
 
 /* Begin a batch of pages that are zeroed or not. */

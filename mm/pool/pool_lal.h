@@ -61,17 +61,23 @@ static inline uint64_t pool_list_next(uint64_t h, uint64_t offset, unsigned bits
     return offset << bits | ((h + 1) & ((1UL << bits) - 1));
 }
 
+/* Push n packets, which are sealed and linked, onto l: those from `offset` on, up to the packet
+   `last`. h: a recent value of the head. This is as many pushes, so the version rises by n. */
+static inline void pool_list_push_chain(struct pool_list *l, uint64_t h, unsigned bits,
+                                        uint64_t offset, uint64_t last, uint64_t n)
+{
+    do {
+        __atomic_store_n((uint64_t *)last, h >> bits, __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(&l->head, &h, pool_list_next(h + n - 1, offset, bits),
+                                          true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
 /* Push packet p, which is sealed, onto l. h: a recent value of the head. base: the address that has
    offset 0. */
 static inline void pool_list_push(struct pool_list *l, uint64_t h, uint64_t base, unsigned bits,
                                   uint64_t p)
 {
-    uint64_t offset = (p - base) / POOL_GRAIN;
-
-    do {
-        __atomic_store_n((uint64_t *)p, h >> bits, __ATOMIC_RELAXED);
-    } while (!__atomic_compare_exchange_n(&l->head, &h, pool_list_next(h, offset, bits), true,
-                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    pool_list_push_chain(l, h, bits, (p - base) / POOL_GRAIN, p, 1);
 }
 
 /* Approximate number of packets on the list: a pop that has changed the head and not yet the

@@ -450,6 +450,31 @@ void npp_free(void *p, size_t nbytes)
         push((uint64_t)p, i);
 }
 
+void npp_free_chain(void *first, size_t nbytes)
+{
+    uint64_t i = (nbytes - 1) / POOL_GRAIN, p = (uint64_t)first, next;
+    uint64_t offset = 0, last = 0, n = 0; /* of the packets that go onto the list together */
+    struct pool_area *a = NULL;
+
+    for (; p; p = next) {
+        next = *(uint64_t *)p;
+        if (unlikely(!a || p - a->base >= a->size)) /* often it is that of the block before */
+            a = area_of(p);
+        if (unlikely(!a || !pool_area_is_small_block(a, p, i + 1) ||
+                     ((uint64_t *)p)[1] == pool_seal(p) || pool_check != 0)) {
+            free_slow((void *)p, nbytes);
+            continue;
+        }
+        ((uint64_t *)p)[1] = pool_seal(p);
+        __atomic_store_n((uint64_t *)p, offset, __ATOMIC_RELAXED);
+        offset = (p - kseg_base()) / POOL_GRAIN;
+        last = n++ ? last : p;
+    }
+    if (n)
+        pool_list_push_chain(&lists[i], __atomic_load_n(&lists[i].head, __ATOMIC_RELAXED),
+                             VERSION_BITS, offset, last, n);
+}
+
 /* Add what a segment has to *s. */
 static void add_stats(struct pool_segment *g, struct pool_stats *s)
 {

@@ -440,27 +440,21 @@ struct ending {
 /* What is done with a PTE, which has been cleared. */
 typedef void end_fn(pte_t pte, struct ending *d);
 
-/* Clear four PTEs, and hand those that are not zero to fn. Returns their number. */
-static inline __attribute__((always_inline)) unsigned end_four(pte_t *p, end_fn *fn,
-                                                               struct ending *d)
+/* Clear a PTE whose value is `pte`, and hand it to fn, if it is not zero. Returns how many it was.
+   */
+static inline __attribute__((always_inline)) uint64_t end_one(pte_t *p, pte_t pte, end_fn *fn,
+                                                              struct ending *d)
 {
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < 4; i++) {
-        pte_t pte = p[i];
-
-        if (pte == 0)
-            continue;
-        p[i] = 0;
-        n++;
-        fn(pte, d);
-    }
-    return n;
+    if (pte == 0)
+        return 0;
+    *p = 0;
+    fn(pte, d);
+    return 1;
 }
 
 /* Clear the PTEs of a table, of which `left` are not zero, all in these groups, and hand each to
-   fn. Where pages are apart most PTEs are zero: 16 are looked at with one branch. Returns how many
-   were not found. */
+   fn. Where pages are apart most PTEs are zero: four are looked at with one branch. Returns how
+   many were not found. */
 static inline __attribute__((always_inline)) uint64_t end_groups(pte_t *table, uint64_t groups,
                                                                  uint64_t left, end_fn *fn,
                                                                  struct ending *d)
@@ -468,20 +462,13 @@ static inline __attribute__((always_inline)) uint64_t end_groups(pte_t *table, u
     for (; groups; groups &= groups - 1) {
         pte_t *p = table + bit_lowest(groups) * PT_GROUP, *end = p + PT_GROUP;
 
-        for (; p < end; p += 16) {
-            pte_t a = p[0] | p[1] | p[2] | p[3], b = p[4] | p[5] | p[6] | p[7];
-            pte_t c = p[8] | p[9] | p[10] | p[11], e = p[12] | p[13] | p[14] | p[15];
+        for (; p < end; p += 4) {
+            pte_t a = p[0], b = p[1], c = p[2], e = p[3];
 
             if (!(a | b | c | e))
                 continue;
-            if (a)
-                left -= end_four(p, fn, d);
-            if (b)
-                left -= end_four(p + 4, fn, d);
-            if (c)
-                left -= end_four(p + 8, fn, d);
-            if (e)
-                left -= end_four(p + 12, fn, d);
+            left -= end_one(p, a, fn, d) + end_one(p + 1, b, fn, d) + end_one(p + 2, c, fn, d) +
+                    end_one(p + 3, e, fn, d);
             if (!left)
                 return 0;
         }

@@ -146,6 +146,13 @@ __attribute__((weak)) void *pgd_alloc(size_t n) { return take(n); }
 __attribute__((weak)) void *npp_alloc(size_t n) { return take(n); }
 __attribute__((weak)) void pgd_free(void *p, size_t n) { give(p, n); }
 __attribute__((weak)) void npp_free(void *p, size_t n) { give(p, n); }
+__attribute__((weak)) void npp_free_chain(void *first, size_t n)
+{
+    for (void *next; first; first = next) {
+        next = *(void **)first;
+        npp_free(first, n);
+    }
+}
 __attribute__((weak)) void *pgd_alloc_zeroed(size_t n)
 {
     void *p = take(n);

@@ -407,6 +407,82 @@ static void test_drain_in_batches(void)
     is(npp_check(), 0, "and consistent");
 }
 
+/* Link n blocks, in another order than that of their addresses. */
+static void *link_blocks(void *const *p, unsigned n)
+{
+    void *first = NULL;
+
+    for (unsigned i = 0; i < n; i++) {
+        void **b = p[i * 7 % n];
+
+        *b = first;
+        first = b;
+    }
+    return first;
+}
+
+/* Blocks that are freed together are on their list, each once, and can be allocated again. */
+static void test_chains(void)
+{
+    enum { BLOCKS_AT_ONCE = 300 };
+    static const size_t sizes[] = {16,  64,   528,
+                                   992, 1008, 4000}; /* above 992 the quick check ends */
+    static uint64_t *p[BLOCKS_AT_ONCE];
+    struct pool_stats before, s;
+    unsigned wrong = 0;
+
+    npp_stats(&before);
+    for (unsigned k = 0; k < ARRAY_SIZE(sizes); k++) {
+        struct pool_list_stats was, is;
+        unsigned list = (unsigned)(sizes[k] - 1) / POOL_GRAIN;
+
+        for (unsigned i = 0; i < BLOCKS_AT_ONCE; i++)
+            p[i] = npp_alloc(sizes[k]);
+        npp_list_stats(list, &was);
+        npp_free_chain(link_blocks((void **)p, BLOCKS_AT_ONCE), sizes[k]);
+        npp_list_stats(list, &is);
+        wrong += is.count != was.count + BLOCKS_AT_ONCE || is.frees != was.frees + BLOCKS_AT_ONCE;
+        for (unsigned i = 0; i < BLOCKS_AT_ONCE; i++) {
+            p[i] = npp_alloc(sizes[k]);
+            p[i][0] = i;
+            p[i][sizes[k] / 8 - 1] = i;
+        }
+        for (unsigned i = 0; i < BLOCKS_AT_ONCE; i++) {
+            wrong += p[i][0] != i;
+            npp_free(p[i], sizes[k]);
+        }
+    }
+    npp_free_chain(NULL, 64);
+    npp_stats(&s);
+    ok(!wrong && s.in_use == before.in_use && npp_check() == 0,
+       "blocks that are freed together are free, each once");
+}
+
+static void test_wrong_chains(void)
+{
+    void *p[3] = {npp_alloc(64), npp_alloc(64), npp_alloc(80)};
+    void *chain = link_blocks(p, 2);
+    unsigned caught = 0;
+
+    caught += panics(npp_free_chain(chain, 80));
+    caught += panics(npp_free_chain(link_blocks(p, 3), 64));
+    caught += panics({
+        npp_free(p[0], 64);
+        npp_free_chain(link_blocks(p, 2), 64);
+    });
+    caught += panics({
+        *(void **)p[0] = p[0]; /* itself once more */
+        npp_free_chain(p[0], 64);
+    });
+    caught += panics({
+        *(void **)p[0] = &p[1];
+        npp_free_chain(p[0], 64);
+    });
+    is(caught, 5, "a chain with a block of another size, a free one, one twice, or none is caught");
+    for (unsigned i = 0; i < 3; i++)
+        npp_free(p[i], i < 2 ? 64 : 80);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -425,6 +501,8 @@ int main(int argc, char **argv)
     test_paged_no_memory();
     test_nonpaged_limit();
     test_drain_in_batches();
+    test_chains();
+    test_wrong_chains();
     for (unsigned i = 0; i < ARRAY_SIZE(pools); i++)
         test_wrong_frees(&pools[i]); /* last: leaves a damaged packet */
     return tap_done();

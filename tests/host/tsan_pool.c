@@ -53,10 +53,14 @@ static void *work(void *arg)
             continue;
         size = p[0] - (uint64_t)p;
         look(p, size);
-        if (pool)
+        if (pool) {
             pgd_free(p, size);
-        else
+        } else if (step % 8) {
             npp_free(p, size);
+        } else {
+            __atomic_store_n(p, 0, __ATOMIC_RELAXED);
+            npp_free_chain(p, size);
+        }
     }
     return NULL;
 }

@@ -266,6 +266,14 @@ void npp_free(void *p, size_t nbytes)
     free(p);
 }
 
+void npp_free_chain(void *first, size_t nbytes)
+{
+    for (void *next; first; first = next) {
+        next = *(void **)first;
+        npp_free(first, nbytes);
+    }
+}
+
 /* ---- CPUs ---- */
 
 #define VM_TLB 256u

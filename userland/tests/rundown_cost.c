@@ -3,9 +3,9 @@
 // SECONDS: 120
 /*
  * What the end of a process costs: at most PER_PAGE instructions for each page that it frees, data
- * or page table, and FIXED besides, wherever the pages are. A page that is alone in a node of an
- * object's index costs more, because the node is for it alone. On one CPU with --icount a
- * nanosecond is an instruction.
+ * or page table, and FIXED besides, wherever the pages are, also where each is alone in its page
+ * table and in a node of an object's index. On one CPU with --icount a nanosecond is an
+ * instruction.
  */
 #include <descrip.h>
 #include <megalith/info.h>
@@ -24,7 +24,6 @@
 #define SPAN     (8ul << 20) /* what a page of page tables maps */
 #define GIB      (1ul << 30)
 #define PER_PAGE 150
-#define NODES    200 /* one page in each page of page tables and in each node of an index */
 #define FIXED    200000ul
 
 static volatile uint64_t *began; /* shared with the child */
@@ -136,7 +135,7 @@ static const struct {
     {"2,400 GiB, private, a page in each 8 GiB", far, PER_PAGE},
     {"8 GiB, private, every 40th page", apart, PER_PAGE},
     {"256 MiB, shared", shared, PER_PAGE},
-    {"64 GiB, shared, a page in each 8 MiB", sparse_shared, NODES},
+    {"64 GiB, shared, a page in each 8 MiB", sparse_shared, PER_PAGE},
     {"256 MiB, after a fork", forked, PER_PAGE},
     {"256 MiB of a section, shared page tables", fluid, PER_PAGE},
     {"256 MiB of a section, private page tables", fluid_private, PER_PAGE},
