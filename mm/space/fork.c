@@ -31,30 +31,35 @@
 #include "mm/space/region.h"
 
 /* Share n pages of one table, from the parent's PTEs at p to the child's at `to`. With an object
-   its lock is held. Returns their number; *others: how many are not private. */
+   its lock is held. Returns their number; *others: how many are not private. The text of a program
+   is mapped here and there, so PTEs that are zero are passed over in few instructions. */
 static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t *left,
                            unsigned *others)
 {
-    unsigned shared = 0;
+    const pte_t *end = p + n, *first = p;
+    uint64_t upto = *left, private = 0, rest = upto;
 
-    for (uint64_t i = 0; i < n && *left; i++) {
-        pte_t pte = p[i];
+    for (; p < end; p++) {
+        pte_t pte = *p;
 
-        if (!pte_maps_page(va + (i << PAGE_SHIFT), pte))
+        if (pte == 0)
             continue;
-        --*left;
+        (void)pte_maps_page(va + ((vaddr_t)(p - first) << PAGE_SHIFT), pte);
         if (!(pte & PTE_SW_COW)) {
             pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
-            pt_store(&p[i], pte);
+            pt_store(p, pte);
         }
-        if (!(pte & PTE_SW_SHARED))
+        if (!(pte & PTE_SW_SHARED)) {
             anon_page_share(pte_pfn(pte));
-        else
-            ++*others;
-        pt_store(&to[i], pte);
-        shared++;
+            private++;
+        }
+        pt_store(&to[p - first], pte);
+        if (--rest == 0)
+            break;
     }
-    return shared;
+    *left = (uint32_t)rest;
+    *others += (unsigned)(upto - rest - private);
+    return (unsigned)(upto - rest);
 }
 
 /* The same for n pages of a group of PTEs of entry e; the lock of its object is taken. */
