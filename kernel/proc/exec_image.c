@@ -242,6 +242,8 @@ struct aspace *exec_image_map(struct exec_image *x, vaddr_t stack_top, int *err)
         *err = map_file(as, &x->program, linker ? 0 : IMAGE_BASE);
     if (!*err && x->interp.inode)
         *err = map_file(as, &x->interp, 0);
+    if (!*err)
+        *err = aspace_preload(as);
     x->brk = linker ? LOADER_BREAK : image->end;
     if (*err) {
         if (*err == -EEXIST || *err == -EINVAL)

@@ -1,0 +1,180 @@
+/*
+ * What a new program is about to use is mapped before it runs, because a page that is mapped here
+ * costs a fraction of the fault that it saves:
+ *
+ *   text     those of the first PRELOAD_PAGES pages of the file that are in memory: 10 instructions
+ *            a page, where a fault takes 1,100 for a few pages;
+ *   data     copies of the first COPIED_PAGES pages that are in memory: the dynamic linker or the
+ *            start of the C library writes to them, mostly to all. A larger segment is data that
+ *            the program perhaps never changes, so what is beyond is left to faults;
+ *   stack    its top page, to which exec itself writes.
+ *
+ * What is not in memory, as its pager has not been asked for it yet, is left to faults.
+ *
+ * Locks: the aspace mutex is held shared, as by a fault. The object's lock is held for ENTRY_STEP
+ * PTEs at a time. Pages are copied without it, while a reference keeps the source: if the object
+ * has another page or none by then, the copy is freed. PTEs that a fault fills at the same time
+ * stay as the fault has left them.
+ *
+ * Out of memory: -ENOMEM; what has been mapped stays, as after a fault.
+ */
+#include "kernel/base/errno.h"
+#include "mm/object/object_pages.h"
+#include "mm/pt/pt.h"
+#include "mm/space/aspace_private.h"
+
+#define PRELOAD_PAGES 128u
+#define COPIED_PAGES  4u
+
+/* The page of o at offset that may be mapped; PFN_NONE: none is in memory. Lock held. */
+static pfn_t present_at(struct mm_object *o, uint64_t offset)
+{
+    const slot_t *s = offset < o->npages ? index_find(o, offset) : NULL;
+
+    return s && (*s & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT ? slot_pfn(*s) : PFN_NONE;
+}
+
+static inline uint64_t first_offset(const struct map_entry *e) { return e->offset >> PAGE_SHIFT; }
+
+/* Map, to be read, those of n pages of e's object from `offset` on that are in memory, by the empty
+   ones among the PTEs from p on. The slots are in one leaf of the index. */
+static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t offset, unsigned n)
+{
+    struct mm_object *o = e->object;
+    pte_t bits = pt_user_bits(e->prot, false) | PTE_SW_SHARED | PTE_SW_COW;
+    ipl_t ipl = spin_lock(o->lock);
+    const slot_t *s = offset < o->npages ? index_find(o, offset) : NULL;
+    unsigned mapped = 0;
+
+    n = s ? (unsigned)MIN((uint64_t)n, o->npages - offset) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        slot_t slot = s[i];
+
+        if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT || p[i])
+            continue;
+        pt_store(&p[i], pte_make(slot_pfn(slot), bits));
+        mapped++;
+    }
+    if (mapped) {
+        pt_count(p, (int)mapped);
+        pt_mark_range(p, n);
+    }
+    spin_unlock(o->lock, ipl);
+    count_rss(as, mapped);
+    count_add(&as->counts.object_valid, mapped);
+}
+
+static void map_pages(struct aspace *as, struct map_entry *e, pte_t *p, unsigned n)
+{
+    uint64_t offset = first_offset(e);
+
+    while (n) {
+        unsigned step = INDEX_SLOTS - (unsigned)(offset % INDEX_SLOTS);
+
+        step = MIN(MIN(step, n), ENTRY_STEP);
+        map_leaf(as, e, p, offset, step);
+        offset += step;
+        p += step;
+        n -= step;
+    }
+}
+
+/* Private copies of an object's pages; PFN_NONE: none. */
+struct copies {
+    pfn_t from[COPIED_PAGES], to[COPIED_PAGES];
+};
+
+/* Map the copies where the object still has the page that was copied, by the empty ones among the
+   n PTEs from p on. Those that are mapped are taken from *c. Returns their number. */
+static unsigned map_copies(struct map_entry *e, pte_t *p, unsigned n, struct copies *c)
+{
+    struct mm_object *o = e->object;
+    pte_t bits = pt_user_bits(e->prot, true);
+    ipl_t ipl = spin_lock(o->lock);
+    unsigned mapped = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!c->to[i].n || p[i] || !pfn_eq(present_at(o, first_offset(e) + i), c->from[i]))
+            continue;
+        page_of(c->to[i])->owner = kseg_paddr(&p[i]).a;
+        pt_store(&p[i], pte_make(c->to[i], bits));
+        c->to[i] = PFN_NONE;
+        mapped++;
+    }
+    if (mapped) {
+        pt_count(p, (int)mapped);
+        pt_mark_range(p, n);
+    }
+    spin_unlock(o->lock, ipl);
+    return mapped;
+}
+
+/* Map private copies of those of e's first n pages that are in memory. p: the first PTE. 0 or
+   -ENOMEM. */
+static int copy_pages(struct aspace *as, struct map_entry *e, pte_t *p, unsigned n)
+{
+    struct copies c;
+    ipl_t ipl = spin_lock(e->object->lock);
+    unsigned mapped;
+    int err = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        c.to[i] = PFN_NONE;
+        c.from[i] = p[i] ? PFN_NONE : present_at(e->object, first_offset(e) + i);
+        if (c.from[i].n)
+            page_ref(c.from[i]);
+    }
+    spin_unlock(e->object->lock, ipl);
+    for (unsigned i = 0; i < n && !err; i++) {
+        if (!c.from[i].n)
+            continue;
+        err = page_alloc(0, PAGE_T_PROCESS, as->pt.home_rad, &c.to[i]);
+        if (err)
+            c.to[i] = PFN_NONE;
+        else
+            page_copy(c.to[i], c.from[i]);
+    }
+    mapped = map_copies(e, p, n, &c);
+    for (unsigned i = 0; i < n; i++) {
+        if (c.from[i].n)
+            page_unref(c.from[i]);
+        if (c.to[i].n)
+            page_free(c.to[i]);
+    }
+    count_rss(as, mapped);
+    count_add(&as->counts.cow, mapped);
+    return err;
+}
+
+/* Those pages of e that its first table maps. */
+static int preload_object(struct aspace *as, struct map_entry *e)
+{
+    uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(e->start), (e->end - e->start) >> PAGE_SHIFT);
+    pte_t *p = pt_create(&as->pt, e->start, 3);
+
+    if (!p)
+        return -ENOMEM;
+    if (e->prot & MAP_W)
+        return copy_pages(as, e, p, (unsigned)MIN(n, (uint64_t)COPIED_PAGES));
+    map_pages(as, e, p, (unsigned)MIN(n, (uint64_t)PRELOAD_PAGES));
+    return 0;
+}
+
+int aspace_preload(struct aspace *as)
+{
+    int err = mutex_lock_shared_killable(&as->lock);
+    struct map_entry *e;
+
+    if (err)
+        return err;
+    list_for_each_entry(e, &as->entries, link) {
+        if (e->flags & MAPF_GROWSDOWN)
+            err = e->ops->populate(as, e, e->end - PAGE_SIZE, e->end);
+        else if (e->object && e->prot && !(e->flags & MAPF_SHARED))
+            err = preload_object(as, e);
+        if (err)
+            break;
+    }
+    mutex_unlock_shared(&as->lock);
+    return err;
+}
