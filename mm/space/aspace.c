@@ -404,6 +404,35 @@ int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
     return err;
 }
 
+/* Does e, which ends where private memory of this protection is to begin, extend to that? */
+static bool grows(struct aspace *as, const struct map_entry *e, unsigned prot)
+{
+    return e->ops == &anon_ops && !e->object && !e->locked && !e->flags && e->prot == prot &&
+           e->max_prot == (MAP_R | MAP_W | MAP_X) && !region_border_locked(as, e->end);
+}
+
+int aspace_grow_anon(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
+{
+    struct map_entry *e;
+    int err = mutex_lock_killable(&as->lock);
+
+    if (unlikely(err))
+        return err;
+    e = aspace_lookup_locked(as, va - 1);
+    if (!e || e->end != va || !grows(as, e, prot))
+        err = -ENOENT;
+    if (!err)
+        err = aspace_place_locked(as, &va, len, PAGE_SIZE, prot, MAPF_FIXED_NOREPLACE);
+    if (!err) {
+        aspace_count_extent(as, e, (int64_t)len);
+        count_peak(&as->counts.vsize_peak, as->counts.vsize);
+        aspace_set_end_locked(as, e, va + len);
+        aspace_merge_locked(as, e);
+    }
+    mutex_unlock(&as->lock);
+    return err;
+}
+
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                       struct mm_object *obj, uint64_t offset)
 {

@@ -157,6 +157,10 @@ void aspace_unref(struct aspace *as);
    -EINVAL: bad length or protection; -ENOMEM: out of memory or of addresses, or the fixed range is
    not free for mappings; -EEXIST: with MAPF_FIXED_NOREPLACE, a mapping is there. */
 int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags);
+/* Make the private memory that ends at va longer by [va, va + len), which is free, as
+   aspace_map_anon would with MAPF_FIXED_NOREPLACE. -ENOENT: none of this protection ends there, or
+   it is locked; otherwise as aspace_map_anon. */
+int aspace_grow_anon(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot);
 /* Map obj, from `offset` bytes on; the mapping takes a reference of its own. Private unless
    MAPF_SHARED: writes then go to a shadow. Errors as for aspace_map_anon. */
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,

@@ -110,8 +110,12 @@ static vaddr_t move_break(struct process *p, vaddr_t want)
     if (want < p->brk_start || want >= LAYOUT_USER_TOP)
         return p->brk;
     if (new_end > old_end) {
-        if (aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
-                            MAPF_FIXED_NOREPLACE) != 0)
+        int err = aspace_grow_anon(p->aspace, va, new_end - old_end, MAP_R | MAP_W);
+
+        if (err == -ENOENT) /* the first page, or what is there is locked or protected */
+            err = aspace_map_anon(p->aspace, &va, new_end - old_end, MAP_R | MAP_W,
+                                  MAPF_FIXED_NOREPLACE);
+        if (err)
             return p->brk;
         lock_new(p->aspace, va, new_end - old_end);
     } else if (new_end < old_end) {
