@@ -43,10 +43,18 @@ size_t exec_args_length(const struct exec_args *a, size_t at);
 int exec_args_script(struct exec_args *a, const char *interp, const char *argument,
                      const char *path);
 
+/* Bytes of a file that are read at once: an ELF header with the eleven program headers that a
+ * program linked with all protections has behind it, or the first line of a script. */
+#define EXEC_HEAD (sizeof(struct elf_header) + 11 * sizeof(struct elf_phdr))
+_Static_assert(EXEC_HEAD >= SCRIPT_LINE_MAX, "the first line of a script is read with them");
+
 /* An executable file. */
 struct exec_file {
     struct inode *inode; /* holds a reference, or NULL */
-    struct elf_header header;
+    union {
+        struct elf_header header;
+        char head[EXEC_HEAD]; /* what it begins with */
+    };
     struct elf_image image; /* where it is mapped, once there is an address space */
 };
 

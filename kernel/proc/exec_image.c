@@ -62,28 +62,36 @@ static bool cannot_read(const struct inode *i)
     return inode_access(i, &cred, 4) != 0;
 }
 
-/* Check the headers of a file, of whose first bytes n were read into f->header (or n is an
+/* Check the program headers of a file, whose header has been checked. 0 or a negative errno. */
+static int segments_check(struct exec_file *f, const struct elf_phdr *ph)
+{
+    return elf_check_segments(&f->header, ph, f->inode->size, LAYOUT_P0_FIRST, LAYOUT_USER_TOP,
+                              &f->image);
+}
+
+/* Check the headers of a file, of which the first n bytes were read into f->head (or n is an
  * error). */
 static int file_check(struct exec_file *f, long n)
 {
-    struct inode *i = f->inode;
+    const struct elf_header *h = &f->header;
     struct elf_phdr *ph;
     size_t ph_bytes;
     int err;
 
-    if (n < (long)sizeof(f->header))
+    if (n < (long)sizeof(*h))
         return n < 0 ? (int)n : -ENOEXEC;
-    err = elf_check_header(&f->header, i->size);
+    err = elf_check_header(h, f->inode->size);
     if (err)
         return err;
-    ph_bytes = f->header.phnum * sizeof(*ph);
+    ph_bytes = h->phnum * sizeof(*ph);
+    if (likely(h->phoff <= (size_t)n && ph_bytes <= (size_t)n - h->phoff))
+        return segments_check(f, (const struct elf_phdr *)(f->head + h->phoff));
     ph = npp_alloc(ph_bytes);
     if (!ph)
         return -ENOMEM;
-    n = inode_read(i, f->header.phoff, ph, ph_bytes);
+    n = inode_read(f->inode, h->phoff, ph, ph_bytes);
     if (n == (long)ph_bytes)
-        err = elf_check_segments(&f->header, ph, i->size, LAYOUT_P0_FIRST, LAYOUT_USER_TOP,
-                                 &f->image);
+        err = segments_check(f, ph);
     else
         err = n < 0 ? (int)n : -ENOEXEC; /* the file was truncated since the header was read */
     npp_free(ph, ph_bytes);
@@ -108,13 +116,12 @@ static int interp_open(struct exec_image *x)
     program_path_unref(path);
     pgd_free(name, ELF_INTERP_MAX);
     if (!err)
-        err = file_check(&x->interp, inode_read(x->interp.inode, 0, &x->interp.header,
-                                                sizeof(x->interp.header)));
+        err = file_check(&x->interp, inode_read(x->interp.inode, 0, x->interp.head, EXEC_HEAD));
     return err == -ENOEXEC && x->interp.inode ? -ELIBBAD : err;
 }
 
-/* If x->program is a script, change the arguments, and let *path be the interpreter's, in a line of
- * x. 1: it is one; 0: it is not, and its header with *n bytes was read; or a negative errno. */
+/* Read the head of x->program, *n bytes. If it is a script, change the arguments, and let *path be
+ * the interpreter's, in a line of x. 1: it is one; 0: it is not; or a negative errno. */
 static int script_step(struct exec_image *x, struct exec_args *a, const char **path, unsigned depth,
                        long *n)
 {
@@ -122,9 +129,11 @@ static int script_step(struct exec_image *x, struct exec_args *a, const char **p
     const char *interp, *argument;
     int err;
 
-    *n = inode_read(x->program.inode, 0, line, SCRIPT_LINE_MAX);
-    err = *n < 0 ? (int)*n : script_parse(line, (size_t)*n, &interp, &argument);
-    memcpy(&x->program.header, line, sizeof(x->program.header));
+    *n = inode_read(x->program.inode, 0, x->program.head, EXEC_HEAD);
+    if (*n <= 0 || x->program.head[0] != '#')
+        return *n < 0 ? (int)*n : 0;
+    memcpy(line, x->program.head, SCRIPT_LINE_MAX);
+    err = script_parse(line, MIN((size_t)*n, (size_t)SCRIPT_LINE_MAX), &interp, &argument);
     if (err <= 0)
         return err;
     err = exec_args_script(a, interp, argument, *path);
