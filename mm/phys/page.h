@@ -67,7 +67,11 @@ struct page { /* protected as each field says */
     uint8_t state;   /* enum page_state */
     uint8_t type;    /* enum page_type */
     uint8_t flags;   /* PG_* */
-    uint8_t maker;   /* global page: CPU that made it valid */
+    union {
+        uint8_t maker; /* global page: CPU that made it valid */
+        uint8_t soon;  /* private page: 1 if a child wrote to it soon after a fork; atomic, a hint
+                          (mm/space/fork.c) */
+    };
     union {
         uint32_t offset; /* page offset in the object; owner's lock */
         uint32_t aux;    /* page table: number of its nonzero PTEs; atomic */

@@ -156,10 +156,13 @@ static int copy_page(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t v
             page_free(to);
         return 0;
     }
-    if (zeroes)
+    if (zeroes) {
         __atomic_fetch_sub(&as->pt.zeroes, 1, __ATOMIC_RELAXED);
-    else
+    } else {
+        if (__atomic_load_n(&as->counts.cow, __ATOMIC_RELAXED) < FORK_SOON)
+            __atomic_store_n(&page_of(from)->soon, 1, __ATOMIC_RELAXED);
         page_unref(from); /* no CPU reads it through the old PTE any more */
+    }
     count_add(&as->counts.cow, 1);
     return 0;
 }

@@ -117,6 +117,8 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     bool locks_future;      /* mlockall(MCL_FUTURE); atomic */
     struct map_entry *hint; /* entry of the last fault; atomic, cleared when the entry is removed */
     struct tb_gather *gather; /* of a dying space: takes what its sections free; else NULL */
+    struct fork_noted *noted; /* of a space that a fork fills (mm/space/fork.c); else NULL */
+    uint64_t forks;           /* how often it was copied */
     struct aspace_counts counts;
 };
 

@@ -44,6 +44,10 @@ void map_entry_destroy(struct map_entry *e);
 /* Create an address space without entries, with one reference. NULL: out of memory. */
 struct aspace *aspace_new(unsigned rad);
 
+/* Pages that a fork copies because the last child wrote to them soon: those that were among its
+   first FORK_SOON copies. */
+#define FORK_SOON 4u
+
 #define AROUND_PAGES 16u
 
 /* The pages around va that a fault handles with it: [*from, *to), within va's table. p: PTE of va.

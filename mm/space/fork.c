@@ -9,7 +9,11 @@
  * mapped in the child at once, because a copy of a PTE costs a tenth of a fault.
  *
  * Pages to which the child is going to write at once, as that of its stack, are copied here: that
- * saves both sides the fault.
+ * saves both sides the fault. So are those that an earlier child copied first of all: mostly the
+ * C library's, whose fork writes to them in each child. Such a page has a mark in the PFN database,
+ * set by the copy (mm/space/anon.c), which stays with the parent. As nobody sees whether the next
+ * child writes to it too, each FORGET_AFTER-th fork copies none and clears the marks: what children
+ * still write to is marked again.
  *
  * Locks: the parent's mutex is held exclusively and, for an entry with an object, the object's lock
  * for some of its PTEs at a time: the child's entry is attached first, so that a reverse walk which
@@ -30,11 +34,29 @@
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
 
+#define FORGET_AFTER 16u
+
+/* Pages with the mark, found while their PTEs were shared. */
+struct fork_noted {
+    unsigned n;
+    struct noted_page {
+        const struct map_entry *e; /* of the parent */
+        pte_t *p, *to;             /* its PTE and the child's */
+    } page[FORK_SOON];
+};
+
+static void __attribute__((noinline)) note(struct fork_noted *noted, const struct map_entry *e,
+                                           pte_t *p, pte_t *to)
+{
+    if (noted->n < FORK_SOON)
+        noted->page[noted->n++] = (struct noted_page){e, p, to};
+}
+
 /* Share n pages of one table, from the parent's PTEs at p to the child's at `to`. With an object
    its lock is held. Returns their number; *others: how many are not private. The text of a program
    is mapped here and there, so PTEs that are zero are passed over in few instructions. */
-static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t *left,
-                           unsigned *others)
+static unsigned share_ptes(const struct map_entry *e, struct fork_noted *noted, pte_t *p, pte_t *to,
+                           vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
 {
     const pte_t *end = p + n, *first = p;
     uint64_t upto = *left, private = 0, rest = upto;
@@ -51,6 +73,8 @@ static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t
         }
         if (!(pte & PTE_SW_SHARED)) {
             anon_page_share(pte_pfn(pte));
+            if (unlikely(__atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED)))
+                note(noted, e, p, &to[p - first]);
             private++;
         }
         pt_store(&to[p - first], pte);
@@ -63,11 +87,11 @@ static unsigned share_ptes(pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t
 }
 
 /* The same for n pages of a group of PTEs of entry e; the lock of its object is taken. */
-static unsigned share_group(const struct map_entry *e, pte_t *p, pte_t *to, vaddr_t va, uint64_t n,
-                            uint32_t *left, unsigned *others)
+static unsigned share_group(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
+                            pte_t *to, vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
 {
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
-    unsigned shared = share_ptes(p, to, va, n, left, others);
+    unsigned shared = share_ptes(e, noted, p, to, va, n, left, others);
 
     if (shared)
         pt_count(to, (int)shared);
@@ -98,8 +122,9 @@ static int share_table(struct aspace *src, struct map_entry *e, struct aspace *d
         pte_t *first = pt_group(p, bit_lowest(groups)), *from = MAX(first, p);
         const pte_t *upto = MIN(first + PT_GROUP, p + n);
 
-        shared += share_group(e, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
-                              (uint64_t)(upto - from), &left, &others);
+        shared += share_group(e, dst->noted, from, to + (from - p),
+                              va + (vaddr_t)(from - p) * PAGE_SIZE, (uint64_t)(upto - from), &left,
+                              &others);
     }
     dst->pt.rss += shared; /* no atomics: dst is not reachable yet */
     if (!e->object)
@@ -181,9 +206,28 @@ static int copy_at_once(struct aspace *src, struct aspace *dst, vaddr_t va)
     return 0;
 }
 
+/* Copy the pages that were noted, as copy_at_once() does, or clear their marks. */
+static int copy_noted(struct aspace *src, struct aspace *dst, const struct fork_noted *noted)
+{
+    bool forget = ++src->forks % FORGET_AFTER == 0;
+    int err = 0;
+
+    for (unsigned i = 0; i < noted->n && !err; i++) {
+        const struct noted_page *k = &noted->page[i];
+        pte_t pte = pt_load(k->to);
+
+        if (forget)
+            __atomic_store_n(&page_of(pte_pfn(pte))->soon, 0, __ATOMIC_RELAXED);
+        else if ((k->e->prot & MAP_W) && (pte & PTE_SW_COW))
+            err = copy_for_child(dst, k->e, k->p, k->to);
+    }
+    return err;
+}
+
 struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsigned n)
 {
     struct aspace *dst = aspace_new(src->pt.home_rad);
+    struct fork_noted noted = {0};
     struct map_entry *e;
     struct tb_gather g;
     int err;
@@ -195,6 +239,7 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
         return NULL;
     }
     dst->next_region_id = src->next_region_id;
+    dst->noted = &noted;
     err = region_fork_locked(src, dst);
     if (!err)
         list_for_each_entry(e, &src->entries, link) {
@@ -207,6 +252,9 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
     tb_gather_flush(&g);
     for (unsigned i = 0; i < n && !err; i++)
         err = copy_at_once(src, dst, soon[i]);
+    if (!err)
+        err = copy_noted(src, dst, &noted);
+    dst->noted = NULL;
     mutex_unlock(&src->lock);
     if (err) {
         aspace_unref(dst);
