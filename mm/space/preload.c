@@ -18,6 +18,7 @@
  *
  * Out of memory: -ENOMEM; what has been mapped stays, as after a fault.
  */
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
@@ -37,22 +38,30 @@ static pfn_t present_at(struct mm_object *o, uint64_t offset)
 static inline uint64_t first_offset(const struct map_entry *e) { return e->offset >> PAGE_SHIFT; }
 
 /* Map, to be read, those of n pages of e's object from `offset` on that are in memory, by the empty
-   ones among the PTEs from p on. The slots are in one leaf of the index. */
+   ones among the PTEs from p on; n is at most ENTRY_STEP, and the slots are in one leaf of the
+   index. */
 static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t offset, unsigned n)
 {
     struct mm_object *o = e->object;
     pte_t bits = pt_user_bits(e->prot, false) | PTE_SW_SHARED | PTE_SW_COW;
     ipl_t ipl = spin_lock(o->lock);
     const slot_t *s = offset < o->npages ? index_find(o, offset) : NULL;
+    uint64_t used = 0;
     unsigned mapped = 0;
 
-    n = s ? (unsigned)MIN((uint64_t)n, o->npages - offset) : 0;
-    for (unsigned i = 0; i < n; i++) {
-        slot_t slot = s[i];
+    if (s) {
+        unsigned in_leaf = (unsigned)(offset % INDEX_SLOTS);
 
-        if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT || p[i])
+        used = container_of(s - in_leaf, const struct index_node, slot[0])->used >> in_leaf;
+        n = (unsigned)MIN((uint64_t)n, o->npages - offset);
+        used &= (UINT64_C(1) << n) - 1;
+    }
+    for (; used; used &= used - 1) {
+        unsigned i = bit_lowest(used);
+
+        if ((s[i] & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT || p[i])
             continue;
-        pt_store(&p[i], pte_make(slot_pfn(slot), bits));
+        pt_store(&p[i], pte_make(slot_pfn(s[i]), bits));
         mapped++;
     }
     if (mapped) {
