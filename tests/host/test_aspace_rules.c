@@ -14,7 +14,7 @@
 // SOURCES: mm/object/object_index.c
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
-// SOURCES: mm/space/object_fault.c
+// SOURCES: mm/space/object_fault.c mm/space/preload.c
 /*
  * Rules of address spaces: which addresses a mapping gets, that a fault invalidates what a CPU
  * remembers, and that PTEs of forms which the kernel never writes are taken for nothing else.
@@ -471,11 +471,182 @@ static void test_first(void)
     object_unref(o);
 }
 
+/* A child of as that is made; if it writes at va, it is the first to do so. */
+static struct aspace *child_of(struct aspace *as, vaddr_t va, bool writes)
+{
+    struct aspace *child = aspace_fork(as);
+    uint64_t value = 5;
+
+    if (!child)
+        vm_die("no fork");
+    if (writes) {
+        vm_switch(0, child);
+        if (vm_access(child, va, FAULT_WRITE, &value))
+            vm_die("the child cannot write");
+        vm_switch(0, as);
+    }
+    return child;
+}
+
+/* What the last child wrote to first is copied by the next forks, until they forget. */
+static void test_marked(void)
+{
+    struct aspace *as = aspace_create(0), *child;
+    vaddr_t va = 0;
+    uint64_t value = 1;
+    unsigned copied = 0;
+
+    vm_switch(0, as);
+    if (aspace_map_anon(as, &va, 2 * PAGE_SIZE, MAP_R | MAP_W, 0) ||
+        vm_access(as, va, FAULT_WRITE, &value) ||
+        vm_access(as, va + PAGE_SIZE, FAULT_WRITE, &value))
+        vm_die("pages cannot be touched");
+    aspace_unref(child_of(as, va, true));
+    child = child_of(as, va, false);
+    ok(!write_faults(as, va) && !write_faults(child, va), "what a child wrote is copied");
+    ok(write_faults(as, va + PAGE_SIZE) && write_faults(child, va + PAGE_SIZE),
+       "what it did not write is shared");
+    vm_switch(0, child);
+    ok(!vm_access(child, va, FAULT_READ, &value) && value == 1, "the copy is the parent's page");
+    vm_switch(0, as);
+    vm_check(as);
+    vm_check(child);
+    aspace_unref(child);
+    for (unsigned n = 0;; n++) { /* the last of these is the page for the copy */
+        vm_fail_at = n;
+        child = aspace_fork(as);
+        vm_fail_at = -1;
+        vm_check(as);
+        if (child)
+            break;
+    }
+    aspace_unref(child);
+    for (unsigned n = 0; n < 40; n++) {
+        child = child_of(as, va, false);
+        copied += !write_faults(child, va);
+        aspace_unref(child);
+    }
+    ok(copied < 16, "when children no longer write to it, forks stop to copy it");
+    ok(!vm_access(as, va, FAULT_READ, &value) && value == 1, "the parent has what it had");
+    vm_switch(0, NULL);
+    aspace_unref(as);
+}
+
+/* ---- the heap grows ---- */
+
+static void test_grow(void)
+{
+    struct aspace *as = aspace_create(0);
+    vaddr_t va = 0, second;
+    uint64_t value = 3;
+
+    if (aspace_map_anon(as, &va, PAGE_SIZE, MAP_R | MAP_W, 0))
+        vm_die("nothing can be mapped");
+    second = va + 4 * PAGE_SIZE;
+    if (aspace_map_anon(as, &second, PAGE_SIZE, MAP_R | MAP_W, MAPF_FIXED_NOREPLACE))
+        vm_die("nothing can be mapped");
+    is(aspace_grow_anon(as, va + PAGE_SIZE, PAGE_SIZE, MAP_R), -ENOENT, "other protection");
+    is(aspace_grow_anon(as, va + 2 * PAGE_SIZE, PAGE_SIZE, MAP_R | MAP_W), -ENOENT,
+       "nothing ends there");
+    is(aspace_grow_anon(as, va + PAGE_SIZE, 4 * PAGE_SIZE, MAP_R | MAP_W), -EEXIST,
+       "there is a mapping in the way");
+    is(aspace_grow_anon(as, va + PAGE_SIZE, PAGE_SIZE, MAP_R | MAP_W), 0, "it gets longer");
+    ok(as->counts.entries == 2 && as->counts.vsize == 3 * PAGE_SIZE &&
+           as->counts.data == 3 * PAGE_SIZE && as->counts.vsize_peak == 3 * PAGE_SIZE,
+       "no entry is made, its bytes are counted");
+    vm_switch(0, as);
+    ok(!vm_access(as, va + PAGE_SIZE, FAULT_WRITE, &value), "the new page can be written");
+    is(aspace_grow_anon(as, va + 2 * PAGE_SIZE, 2 * PAGE_SIZE, MAP_R | MAP_W), 0,
+       "it gets as long as to its neighbour");
+    ok(as->counts.entries == 1 && as->counts.vsize == 5 * PAGE_SIZE, "they are one entry then");
+    vm_check(as);
+    vm_switch(0, NULL);
+    aspace_unref(as);
+}
+
+/* ---- what a new program uses is mapped in advance ---- */
+
+static bool present(struct aspace *as, vaddr_t va)
+{
+    const pte_t *p = pt_lookup(&as->pt, va, 3);
+
+    return p && pte_valid(pt_load(p));
+}
+
+/* A space with text and data of a file and a stack, at text, data and below top. */
+static struct aspace *program(struct mm_object *file, vaddr_t *text, vaddr_t *data, vaddr_t *stack)
+{
+    struct aspace *as = aspace_create(0);
+
+    *text = *data = *stack = 0;
+    if (!as || aspace_map_object(as, text, 6 * PAGE_SIZE, MAP_R | MAP_X, 0, file, 0) ||
+        aspace_map_object(as, data, 6 * PAGE_SIZE, MAP_R | MAP_W, 0, file, PAGE_SIZE) ||
+        aspace_map_anon(as, stack, 8 * PAGE_SIZE, MAP_R | MAP_W, MAPF_GROWSDOWN))
+        vm_die("a program cannot be mapped");
+    return as;
+}
+
+static void test_preload(void)
+{
+    struct mm_object *file = object_create(7, &file_ops, NULL);
+    vaddr_t text, data, stack;
+    struct aspace *first = program(file, &text, &data, &stack), *as;
+    uint64_t value = 9;
+
+    vm_switch(0, first);
+    if (vm_access(first, text + PAGE_SIZE, FAULT_READ, &value) ||
+        vm_access(first, text + 4 * PAGE_SIZE, FAULT_READ, &value) ||
+        vm_access(first, data + 5 * PAGE_SIZE, FAULT_READ, &value))
+        vm_die("the file cannot be read"); /* pages 1, 4 and 6 are in memory now */
+    vm_switch(0, NULL);
+    as = program(file, &text, &data, &stack);
+    is(aspace_preload(as), 0, "preload");
+    ok(!present(as, text) && present(as, text + PAGE_SIZE) && !present(as, text + 2 * PAGE_SIZE) &&
+           present(as, text + 4 * PAGE_SIZE) && write_faults(as, text + PAGE_SIZE),
+       "of the text, what is in memory is mapped to be read");
+    ok(!write_faults(as, data) && !present(as, data + PAGE_SIZE) &&
+           !write_faults(as, data + 3 * PAGE_SIZE) && !present(as, data + 5 * PAGE_SIZE),
+       "of the first four pages of data, those in memory are copied");
+    ok(!write_faults(as, stack + 7 * PAGE_SIZE) && !present(as, stack + 6 * PAGE_SIZE),
+       "the stack has its top page");
+    is(as->pt.rss, 5, "they are counted");
+    vm_check(as);
+    vm_switch(0, as);
+    value = 77;
+    if (vm_access(as, data, FAULT_WRITE, &value))
+        vm_die("data cannot be written");
+    ok(!vm_access(as, text + PAGE_SIZE, FAULT_READ, &value) && value != 77,
+       "what is written to the copy is not in the file");
+    is(aspace_preload(as), 0, "once more");
+    ok(!vm_access(as, data, FAULT_READ, &value) && value == 77 && as->pt.rss == 5,
+       "what is mapped already stays");
+    vm_switch(0, NULL);
+    aspace_unref(as);
+    for (unsigned n = 0;; n++) {
+        int err;
+
+        as = program(file, &text, &data, &stack);
+        vm_fail_at = n;
+        err = aspace_preload(as);
+        vm_fail_at = -1;
+        vm_check(as);
+        aspace_unref(as);
+        if (!err)
+            break;
+        is(err, -ENOMEM, "allocation %u fails", n);
+    }
+    aspace_unref(first);
+    object_unref(file);
+}
+
 int main(void)
 {
     vm_boot();
     test_first();
     test_soon();
+    test_marked();
+    test_grow();
+    test_preload();
     test_places();
     test_most_entries();
     test_remembered();
