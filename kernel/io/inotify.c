@@ -99,7 +99,7 @@ static bool repeats_locked(const struct inotify *in, int32_t wd, const struct no
     const struct event *last = l ? list_entry(l, struct event, link) : NULL;
 
     return last && last->wd == wd && last->mask == e->mask && last->len == e->len &&
-           memcmp(last->name, e->name, e->len) == 0;
+           (e->len == 0 || memcmp(last->name, e->name, e->len) == 0);
 }
 
 static struct event *event_new(const struct inotify *in, int32_t wd, const struct notify_event *e)
@@ -112,7 +112,8 @@ static struct event *event_new(const struct inotify *in, int32_t wd, const struc
     new->mask = e->mask;
     new->cookie = e->cookie;
     new->len = e->len;
-    memcpy(new->name, e->name, e->len);
+    if (e->len)
+        memcpy(new->name, e->name, e->len);
     return new;
 }
 
