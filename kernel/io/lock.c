@@ -9,19 +9,25 @@
  * under the mutex, so it cannot go while it is being woken.
  *
  * Deadlocks among processes are looked for whenever one begins to wait: until it is woken, its
- * request says for which owner it waits, in a hash by owner (wait_mutex, MUTEX_LOCK_WAITS, taken
+ * request says for which owner it waits, in a tree by owner (wait_mutex, MUTEX_LOCK_WAITS, taken
  * with a shard's held). Of two requests that would close a cycle together the second finds the
  * entry of the first. The waker takes the entry away, and not the woken thread; otherwise:
  *
  *   A waits for B    B unlocks, which wakes A    B asks for what A has, finds "A waits for B", and
  *                                                fails, although A is about to run
  *
- * A chain of more than CHAIN_MAX processes counts as no cycle. While one of a process's threads
- * goes on waking many waiters, another that asks for a lock may meet those that it has not come to,
- * and fail.
+ * Who unlocks releases the mutex now and then, and what it has not come to yet may say that it
+ * waits for what is unlocked already. So from the first release on no request of the inode counts
+ * in a search before the walk that wakes has passed it. What the walk leaves asleep counts again;
+ * if it closes a cycle then, which others could not see meanwhile, it is woken, to find that out by
+ * itself. So each entry is part of a search when it is put in, or when it counts again.
  *
- * Costs in one hold of a shard's mutex: logarithmic in the inode's locks for each range that
- * overlaps, and constant for each of some waiting requests of the inode (AT_ONCE).
+ * A chain of more than CHAIN_MAX processes counts as no cycle.
+ *
+ * Costs in one hold of a shard's mutex, which other files have too: logarithmic in the inode's
+ * locks and in the waiting threads, for each of up to AT_ONCE waiting requests and of up to
+ * LOCK_CLEAR_MAX ranges that are taken out. Where there are more, the mutex is released between.
+ * Who locks over many ranges of its own claims all of its range first.
  */
 #include "kernel/io/lock.h"
 
@@ -31,49 +37,50 @@
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/quota/quota.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sched/wait.h"
 #include "mm/pool/pool.h"
 
-#define SHARD_BITS  5u
-#define BUCKET_BITS 6u
-#define CHAIN_MAX   64u /* processes that wait for each other */
-#define AT_ONCE     8u  /* requests looked at in one hold */
+#define SHARD_BITS 5u
+#define CHAIN_MAX  64u /* processes that wait for each other */
+#define AT_ONCE    8u  /* requests looked at in one hold */
 
 /* In nonpaged pool; protected by the shard's mutex. */
 struct file_locks {
-    struct treap ranges;  /* of processes and open files */
-    struct treap flocks;  /* of flock: whole files */
-    struct list requests; /* of struct request; some are marks of walks, without a set */
+    struct lock_set ranges; /* of processes and open files */
+    struct lock_set flocks; /* of flock: whole files */
+    struct list requests;   /* of struct request; some are marks of walks, without a set */
+    /* These are changed with wait_mutex held, too. */
+    uint32_t changing; /* calls that have taken out a part, and have not begun to wake */
+    uint32_t walks;    /* that have begun to wake */
 };
 
 /* A thread that waits; on its stack. */
 struct request {
     struct list link; /* in file_locks.requests; shard's mutex */
-    const struct treap *set;
+    const struct file_locks *locks;
+    const struct lock_set *set;
     const struct lock_range *want;
     struct wait_queue queue;
-    struct list waits; /* in the hash by want->owner, or empty; wait_mutex, as is the next field */
-    const void *blocking; /* the owner that it waits for */
+    /* These are changed with both mutexes held. */
+    struct treap_node waits; /* by want->owner */
+    const void *blocking;    /* the owner that it waits for; NULL: it is not in that tree */
+    uint32_t walks;          /* of locks->walks, those that had begun before it or have passed it */
 };
 
 static struct mutex shards[1u << SHARD_BITS];
 static struct mutex wait_mutex = MUTEX_INIT("lock waits", MUTEX_LOCK_WAITS, wait_mutex);
-static struct list buckets[1u << BUCKET_BITS]; /* of struct request; wait_mutex */
+static struct treap waits; /* of struct request, by owner; wait_mutex */
 
-static uint64_t hash_of(const void *p, unsigned bits)
+static struct mutex *shard_of(const struct inode *i)
 {
-    return ((uint64_t)p >> 5) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits);
+    return &shards[((uint64_t)i >> 5) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - SHARD_BITS)];
 }
-
-static struct mutex *shard_of(const struct inode *i) { return &shards[hash_of(i, SHARD_BITS)]; }
-static struct list *bucket_of(const void *owner) { return &buckets[hash_of(owner, BUCKET_BITS)]; }
 
 void lock_boot(void)
 {
     for (unsigned k = 0; k < ARRAY_SIZE(shards); k++)
         mutex_init(&shards[k], "file locks", MUTEX_FILE_LOCKS);
-    for (unsigned k = 0; k < ARRAY_SIZE(buckets); k++)
-        list_init(&buckets[k]);
 }
 
 /* ---- memory ---- */
@@ -125,7 +132,8 @@ static void trim(struct inode *i)
 {
     struct file_locks *l = i->locks;
 
-    if (!l || l->ranges.root || l->flocks.root || !list_empty(&l->requests))
+    if (!l || !lock_set_empty(&l->ranges) || !lock_set_empty(&l->flocks) ||
+        !list_empty(&l->requests) || l->changing)
         return;
     __atomic_store_n(&i->locks, NULL, __ATOMIC_RELEASE);
     npp_free(l, sizeof(*l));
@@ -133,68 +141,136 @@ static void trim(struct inode *i)
 
 /* ---- waiting ---- */
 
+static struct request *request_of(struct treap_node *n)
+{
+    return n ? container_of(n, struct request, waits) : NULL;
+}
+
+/* Does r wait for what it says, or may that have been unlocked? */
+static bool counts(const struct request *r)
+{
+    return !r->locks->changing && r->walks == r->locks->walks;
+}
+
+/* The request of an owner that waits: of several the one that has waited longest. */
+static const struct request *first_of(const void *owner)
+{
+    const struct request *r = request_of(waits.root), *found = NULL;
+
+    while (r)
+        if ((uintptr_t)r->want->owner < (uintptr_t)owner) {
+            r = request_of(r->waits.right);
+        } else {
+            found = r;
+            r = request_of(r->waits.left);
+        }
+    return found && found->want->owner == owner ? found : NULL;
+}
+
 /* Does `owner` wait, directly or through others, for `me`? wait_mutex held. */
 static bool waits_for(const void *owner, const void *me)
 {
     for (unsigned n = 0; n < CHAIN_MAX && owner != me; n++) {
-        struct list *at, *head = bucket_of(owner);
-        const struct request *r = NULL;
+        const struct request *r = first_of(owner);
 
-        list_for_each(at, head) {
-            r = list_entry(at, struct request, waits);
-            if (r->want->owner == owner)
-                break;
-            r = NULL;
-        }
-        if (!r)
+        if (!r || !counts(r))
             return false;
         owner = r->blocking;
     }
     return owner == me;
 }
 
-/* Say that r waits for the owner `blocking`. 0 or -EDEADLK. */
+static void enter(struct request *r)
+{
+    struct treap_node *up = NULL, **where = &waits.root;
+
+    while (*where) {
+        up = *where;
+        where = (uintptr_t)r->want->owner < (uintptr_t)request_of(up)->want->owner ? &up->left
+                                                                                   : &up->right;
+    }
+    treap_insert(&waits, &r->waits, up, where);
+}
+
+/* Say that r waits for the owner `blocking`. 0 or -EDEADLK. Shard locked, as in the next one. */
 static int begin_wait(struct request *r, const void *blocking)
 {
     int err = 0;
 
     mutex_lock(&wait_mutex);
-    if (waits_for(blocking, r->want->owner))
+    if (waits_for(blocking, r->want->owner)) {
         err = -EDEADLK;
-    r->blocking = blocking;
-    if (!err)
-        list_add_tail(bucket_of(r->want->owner), &r->waits);
+    } else {
+        r->blocking = blocking;
+        r->walks = r->locks->walks;
+        enter(r);
+    }
     mutex_unlock(&wait_mutex);
     return err;
 }
 
+static void end_wait_locked(struct request *r)
+{
+    treap_remove(&waits, &r->waits);
+    r->blocking = NULL;
+}
+
 static void end_wait(struct request *r)
 {
+    if (!r->blocking)
+        return;
     mutex_lock(&wait_mutex);
-    list_remove(&r->waits);
+    end_wait_locked(r);
     mutex_unlock(&wait_mutex);
 }
 
-/* Wake r if it wants a part of the range. Shard locked. */
-static void wake_one_request(struct request *r, const struct treap *set, uint64_t start,
-                             uint64_t end)
+/* A walk passes r. Wake it if it wants a part of the range, or waits in a cycle. Shard locked. */
+static void pass(struct request *r, const struct lock_set *set, uint64_t start, uint64_t end)
 {
-    if (r->set != set || r->want->start > end || r->want->end < start)
-        return; /* another one, or the mark of a walk */
-    end_wait(r);
-    wake_all(&r->queue);
+    bool ready = r->set == set && r->want->start <= end && r->want->end >= start;
+
+    if (r->blocking) {
+        mutex_lock(&wait_mutex);
+        r->walks++;
+        ready = ready || (counts(r) && waits_for(r->blocking, r->want->owner));
+        if (ready)
+            end_wait_locked(r);
+        mutex_unlock(&wait_mutex);
+    }
+    if (ready)
+        wake_all(&r->queue);
 }
 
-/* A range of `set` was unlocked, or locked by less: wake the requests for parts of it. Shard
- * locked, but released after each AT_ONCE requests, of which a user can have as many as threads.
- * Two marks in the list, which keep i->locks there, say where the walk is and where it ends: who
- * asks again meanwhile, or for the first time, does so behind the end, and has seen the change. */
-static void wake(struct inode *i, const struct treap *set, uint64_t start, uint64_t end)
+/* Until the next walk begins, what the requests of l say does not count. Shard locked. */
+static void begin_change(struct file_locks *l)
+{
+    mutex_lock(&wait_mutex);
+    l->changing++;
+    mutex_unlock(&wait_mutex);
+}
+
+static void begin_walk(struct file_locks *l, bool changing)
+{
+    mutex_lock(&wait_mutex);
+    l->changing -= changing;
+    l->walks++;
+    mutex_unlock(&wait_mutex);
+}
+
+/* A range of `set` was unlocked, or locked by less, after begin_change() or in one hold: wake the
+ * requests for parts of it. Shard locked, but released after each AT_ONCE requests, of which a user
+ * can have as many as threads. Two marks in the list, which keep i->locks there, say where the walk
+ * is and where it ends: who asks again meanwhile, or for the first time, does so behind the end,
+ * and has seen the change. */
+static void wake(struct inode *i, const struct lock_set *set, const struct lock_range *of,
+                 bool changing)
 {
     struct file_locks *l = i->locks;
     struct request here = {0}, last = {0};
     struct list *at;
 
+    if (changing || !list_empty(&l->requests))
+        begin_walk(l, changing);
     if (list_empty(&l->requests))
         return;
     list_add_head(&l->requests, &here.link);
@@ -204,8 +280,10 @@ static void wake(struct inode *i, const struct treap *set, uint64_t start, uint6
 
         list_remove(&here.link);
         list_add_after(at, &here.link);
-        wake_one_request(r, set, start, end); /* it goes away when it gets the mutex */
-        if (r->set && ++n % AT_ONCE == 0) {   /* marks do not count: each turn passes requests */
+        if (!r->set)
+            continue;                     /* marks do not count: each turn passes requests */
+        pass(r, set, of->start, of->end); /* it goes away when it gets the mutex */
+        if (++n % AT_ONCE == 0) {
             mutex_unlock(shard_of(i));
             mutex_lock(shard_of(i));
         }
@@ -216,15 +294,14 @@ static void wake(struct inode *i, const struct treap *set, uint64_t start, uint6
 
 /* Wait until the lock `by`, which is in the way of `want`, may have gone. Shard locked, but not
  * during the wait. 0: try again; -EDEADLK, -ERESTARTSYS. */
-static int wait_turn(struct inode *i, const struct treap *set, const struct lock_range *want,
+static int wait_turn(struct inode *i, const struct lock_set *set, const struct lock_range *want,
                      const struct lock_range *by, bool deadlocks)
 {
-    struct request r = {.set = set, .want = want};
+    struct request r = {.locks = i->locks, .set = set, .want = want};
     struct waiter w;
     int err = 0;
 
     wait_queue_init(&r.queue, "file lock");
-    list_init(&r.waits);
     if (deadlocks)
         err = begin_wait(&r, by->owner);
     if (err)
@@ -242,14 +319,43 @@ static int wait_turn(struct inode *i, const struct treap *set, const struct lock
 
 /* ---- locks ---- */
 
+/* Make what is wanted hold for the owner, whose way is free. Shard locked, but released between if
+ * the owner has many ranges there. 0; -ERESTARTSYS, unless all must be done: the caller is to end,
+ * and a part of the ranges is gone. */
+static int apply(struct inode *i, struct lock_set *set, const struct lock_range *want,
+                 struct lock_range **spare, bool all)
+{
+    bool had = lock_has_part(set, want), cleared = lock_clear(set, want, spare);
+    bool weaker = had && want->kind != LOCK_EXCLUSIVE, changing = weaker && !cleared;
+    bool killed = false;
+    struct lock_range *claim = NULL;
+
+    if (!cleared && want->kind != LOCK_NONE)
+        claim = lock_claim(set, want, spare);
+    if (changing)
+        begin_change(i->locks); /* and keep i->locks there, as the claim does */
+    while (!cleared && !killed) {
+        mutex_unlock(shard_of(i));
+        mutex_lock(shard_of(i));
+        cleared = lock_clear(set, want, spare);
+        killed = !all && thread_killed();
+    }
+    if (claim)
+        lock_unclaim(set, claim, spare);
+    if (cleared && want->kind != LOCK_NONE)
+        lock_put(set, want, spare);
+    if (weaker || killed)
+        wake(i, set, want, changing);
+    return cleared ? 0 : -ERESTARTSYS;
+}
+
 /* flock changes the kind of a lock by giving it up first, and then may have to wait. */
-static void convert(struct inode *i, const struct lock_range *want, struct lock_range **spare)
+static int convert(struct inode *i, const struct lock_range *want, struct lock_range **spare)
 {
     struct lock_range none = *want;
 
     none.kind = LOCK_NONE;
-    lock_apply(&i->locks->flocks, &none, spare);
-    wake(i, &i->locks->flocks, 0, LOCK_END);
+    return apply(i, &i->locks->flocks, &none, spare, false);
 }
 
 static int set_locked(struct inode *i, enum lock_family family, const struct lock_range *want,
@@ -257,23 +363,17 @@ static int set_locked(struct inode *i, enum lock_family family, const struct loc
 {
     struct file_locks *l = want->kind == LOCK_NONE ? i->locks : locks_of(i);
     struct lock_range *by;
-    struct treap *set;
+    struct lock_set *set;
     int err = 0;
 
     if (!l)
         return want->kind == LOCK_NONE ? 0 : -ENOLCK;
     set = family == LOCK_FLOCK ? &l->flocks : &l->ranges;
     if (family == LOCK_FLOCK)
-        convert(i, want, spare);
-    while (want->kind != LOCK_NONE && (by = lock_conflict(set, want)) != NULL) {
+        err = convert(i, want, spare);
+    while (!err && want->kind != LOCK_NONE && (by = lock_conflict(set, want)) != NULL)
         err = wait ? wait_turn(i, set, want, by, family == LOCK_POSIX) : -EAGAIN;
-        if (err)
-            return err;
-    }
-    lock_apply(set, want, spare);
-    if (want->kind != LOCK_EXCLUSIVE)
-        wake(i, set, want->start, want->end);
-    return 0;
+    return err ? err : apply(i, set, want, spare, false);
 }
 
 int lock_set(struct inode *i, enum lock_family family, const struct lock_range *want, bool wait)
@@ -304,6 +404,7 @@ bool lock_test(struct inode *i, const struct lock_range *want, struct lock_range
     return by != NULL;
 }
 
+/* An owner that ends waits for nothing and asks for nothing, so all of it goes, killed or not. */
 void lock_release(struct inode *i, const void *owner)
 {
     struct lock_range all = {.start = 0, .end = LOCK_END, .owner = owner, .kind = LOCK_NONE};
@@ -313,16 +414,8 @@ void lock_release(struct inode *i, const void *owner)
     mutex_lock(shard_of(i));
     l = i->locks;
     if (l) {
-        lock_apply(&l->ranges, &all, &gone);
-        if (gone)
-            wake(i, &l->ranges, 0, LOCK_END);
-        if (l->flocks.root) {
-            struct lock_range *before = gone;
-
-            lock_apply(&l->flocks, &all, &gone);
-            if (gone != before)
-                wake(i, &l->flocks, 0, LOCK_END);
-        }
+        (void)apply(i, &l->ranges, &all, &gone, true);
+        (void)apply(i, &l->flocks, &all, &gone, true);
         trim(i);
     }
     mutex_unlock(shard_of(i));

@@ -17,7 +17,8 @@ enum lock_family { LOCK_POSIX, LOCK_OPEN_FILE, LOCK_FLOCK };
 /* Set or, with LOCK_NONE, remove a lock. With `wait`, wait until it can be granted. 0; -EAGAIN:
  * another owner has it; -EDEADLK: that owner waits, directly or through others, for the caller
  * (only LOCK_POSIX); -ENOLCK: no memory, or as many as USER_LOCKS allows; -ERESTARTSYS. Nothing
- * has changed on an error, but that flock loses the lock that it was to convert. */
+ * has changed on an error, but that flock loses the lock that it was to convert, and that who is to
+ * end may have lost a part of the ranges that it had there. */
 int lock_set(struct inode *i, enum lock_family family, const struct lock_range *want, bool wait);
 /* The lock that prevents `want`, copied to *found. False: there is none. */
 bool lock_test(struct inode *i, const struct lock_range *want, struct lock_range *found);

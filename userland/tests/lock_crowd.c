@@ -5,13 +5,16 @@
 // SECONDS: 120
 /*
  * Many wait for a part of a file that is locked. When the lock goes all get theirs, and no hold of
- * the mutex, which other files have too, lasts as long as it takes to wake them all.
+ * the mutex, which other files have too, lasts as long as it takes to wake them all. Nor does one
+ * in which a process gives up, or locks over, many ranges of its own. A process that unlocks what
+ * another waits for may wait for that one at once.
  */
 #define _GNU_SOURCE
 #include <company.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <megalith/info.h>
+#include <pthread.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdbool.h>
@@ -23,6 +26,9 @@
 
 #define CROWD   600u
 #define LONGEST 150000ul /* ns in one hold, in which some whom it wakes run, too; all: 1,460,000 */
+
+#define RANGES 8000u
+#define ROUNDS 8 /* of a process that unlocks and waits */
 
 static uint32_t *ready; /* shared */
 
@@ -50,7 +56,7 @@ static uint64_t longest_hold(void)
     return 0;
 }
 
-/* A lock of one byte, or of the whole file (len 0). */
+/* A lock of some bytes, or of all from start on (len 0). */
 static int set_lock(int fd, short kind, off_t start, off_t len)
 {
     struct flock l = {.l_type = kind, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
@@ -58,38 +64,185 @@ static int set_lock(int fd, short kind, off_t start, off_t len)
     return fcntl(fd, F_SETLKW, &l);
 }
 
-static void one_of_many(unsigned k)
+static int open_file(const char *path)
 {
-    int fd = open("/tmp/lock_crowd", O_RDWR);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
 
-    __atomic_fetch_add(ready, 1, __ATOMIC_RELEASE);
-    _exit(fd < 0 || set_lock(fd, F_WRLCK, (off_t)k, 1) != 0);
+    if (fd < 0)
+        bail_out("%s: %s", path, strerror(errno));
+    return fd;
+}
+
+static void check_holds(const char *what)
+{
+    uint64_t longest = longest_hold();
+
+    diag("the longest hold: %lu ns", (unsigned long)longest);
+    ok(!counted() || (longest && longest < LONGEST), "%s", what);
+}
+
+/* ---- a crowd that waits ---- */
+
+/* Each of the crowd waits for a byte of what fd has locked. */
+static void gather(unsigned crowd)
+{
+    __atomic_store_n(&ready[0], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&ready[1], 0, __ATOMIC_RELAXED);
+    for (unsigned k = 0; k < crowd; k++)
+        if (must_fork() == 0) {
+            int fd = open_file("/tmp/lock_crowd");
+
+            __atomic_fetch_add(&ready[0], 1, __ATOMIC_RELEASE);
+            if (set_lock(fd, F_WRLCK, (off_t)k, 1))
+                _exit(1);
+            __atomic_store_n(&ready[1], 1, __ATOMIC_RELEASE);
+            _exit(0);
+        }
+    while (__atomic_load_n(&ready[0], __ATOMIC_ACQUIRE) < crowd)
+        usleep(1000);
+    usleep(100000); /* they wait now, or soon */
+}
+
+static unsigned dismiss(unsigned crowd)
+{
+    unsigned got = 0;
+    int status;
+
+    for (unsigned k = 0; k < crowd; k++)
+        got += wait(&status) > 0 && status == 0;
+    return got;
+}
+
+static void crowd(void)
+{
+    int fd = open_file("/tmp/lock_crowd");
+    unsigned got;
+
+    if (set_lock(fd, F_WRLCK, 0, 0) != 0)
+        bail_out("no lock: %s", strerror(errno));
+    gather(CROWD);
+    measure(1);
+    set_lock(fd, F_UNLCK, 0, 0);
+    got = dismiss(CROWD);
+    measure(0);
+    is(got, CROWD, "all get their locks");
+    check_holds("and no hold is long");
+    close(fd);
+}
+
+/* ---- many ranges of one owner ---- */
+
+static void lock_many(int fd)
+{
+    unsigned failed = 0;
+
+    for (unsigned k = 0; k < RANGES; k++)
+        failed += set_lock(fd, F_RDLCK, 2 * (off_t)k, 1) != 0;
+    if (failed)
+        bail_out("%u locks fail: %s", failed, strerror(errno));
+}
+
+static void many_ranges(void)
+{
+    int fd = open_file("/tmp/lock_crowd");
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    lock_many(fd);
+    measure(1);
+    is(set_lock(fd, F_WRLCK, 0, 0), 0, "many ranges are locked over");
+    measure(0);
+    check_holds("in short holds");
+    if (must_fork() == 0)
+        _exit(fcntl(open_file("/tmp/lock_crowd"), F_GETLK, &l) || l.l_start || l.l_len);
+    is(dismiss(1), 1, "by one range");
+    set_lock(fd, F_UNLCK, 0, 0);
+    lock_many(fd);
+    measure(1);
+    is(set_lock(fd, F_UNLCK, 1, 0), 0, "many are given up");
+    measure(0);
+    check_holds("in short holds");
+    lock_many(fd);
+    measure(1);
+    close(fd);
+    measure(0);
+    check_holds("as are those of a file that is closed");
+}
+
+/* ---- who unlocks, and waits for who is about to be woken ---- */
+
+static int other_fd;
+
+/* When the first of the crowd has its byte, ask for what the last of it has. */
+static void *ask_for_other(void *arg)
+{
+    while (!__atomic_load_n(&ready[1], __ATOMIC_ACQUIRE))
+        ;
+    return set_lock(other_fd, F_WRLCK, 0, 1) ? arg : NULL;
+}
+
+static void last_of_crowd(void)
+{
+    int other = open_file("/tmp/lock_other"), fd = open_file("/tmp/lock_crowd");
+
+    if (set_lock(other, F_WRLCK, 0, 1))
+        _exit(1);
+    __atomic_fetch_add(&ready[0], 1, __ATOMIC_RELEASE);
+    _exit(set_lock(fd, F_WRLCK, CROWD, 1) != 0);
+}
+
+/* One round: unlock what the crowd waits for, but if `cycle` what the last of it waits for only
+ * afterwards; meanwhile another thread asks for what that one has. Was nobody refused or, in a
+ * cycle, one of the two? */
+static bool wait_for_last(int fd, bool cycle, unsigned *refused)
+{
+    unsigned got, crowd = CROWD / 4;
+    pthread_t asking;
+    void *failed;
+
+    if (set_lock(fd, F_WRLCK, 0, 0) != 0)
+        bail_out("no lock: %s", strerror(errno));
+    gather(crowd);
+    if (must_fork() == 0)
+        last_of_crowd();
+    while (__atomic_load_n(&ready[0], __ATOMIC_ACQUIRE) <= crowd)
+        usleep(1000);
+    usleep(20000);
+    pthread_create(&asking, NULL, ask_for_other, &other_fd);
+    set_lock(fd, F_UNLCK, 0, cycle ? CROWD : 0);
+    pthread_join(asking, &failed);
+    set_lock(fd, F_UNLCK, 0, 0);
+    set_lock(other_fd, F_UNLCK, 0, 1);
+    got = dismiss(crowd + 1);
+    *refused += failed != NULL;
+    return failed ? got == crowd + 1 : got == crowd + !cycle;
+}
+
+static void unlock_and_wait(void)
+{
+    int fd = open_file("/tmp/lock_crowd");
+    unsigned refused = 0, right = 0;
+
+    other_fd = open_file("/tmp/lock_other");
+    for (unsigned r = 0; r < ROUNDS; r++)
+        right += wait_for_last(fd, false, &refused);
+    is(refused, 0, "who unlocks may wait for those that it has yet to wake");
+    is(right, ROUNDS, "who all get what they wait for");
+    right = 0;
+    for (unsigned r = 0; r < ROUNDS; r++)
+        right += wait_for_last(fd, true, &refused);
+    diag("of %u the one who asked last was refused %u times", ROUNDS, refused);
+    is(right, ROUNDS, "in a cycle with them one of the two is refused");
+    close(other_fd);
+    close(fd);
+    unlink("/tmp/lock_other");
 }
 
 int main(void)
 {
-    unsigned got = 0;
-    uint64_t longest;
-    int fd = open("/tmp/lock_crowd", O_RDWR | O_CREAT, 0600), status;
-
     ready = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (fd < 0 || set_lock(fd, F_WRLCK, 0, 0) != 0)
-        bail_out("no lock: %s", strerror(errno));
-    for (unsigned k = 0; k < CROWD; k++)
-        if (must_fork() == 0)
-            one_of_many(k);
-    while (__atomic_load_n(ready, __ATOMIC_ACQUIRE) < CROWD)
-        usleep(1000);
-    usleep(100000); /* they wait now, or soon */
-    measure(1);
-    set_lock(fd, F_UNLCK, 0, 0);
-    for (unsigned k = 0; k < CROWD; k++)
-        got += wait(&status) > 0 && status == 0;
-    measure(0);
-    longest = longest_hold();
-    is(got, CROWD, "all get their locks");
-    diag("the longest hold: %lu ns", (unsigned long)longest);
-    ok(!counted() || (longest && longest < LONGEST), "and no hold is long");
+    crowd();
+    many_ranges();
+    unlock_and_wait();
     unlink("/tmp/lock_crowd");
     return tap_done();
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -204,13 +205,18 @@ static double stat_equal(uint64_t n)
 
 /* ---- descriptors ---- */
 
-static void fill_descriptors(uint64_t n)
+static void raise_descriptors(uint64_t n)
 {
     struct rlimit all = {n + 5, n + 5}, old;
 
     bench_need(getrlimit(RLIMIT_NOFILE, &old) == 0);
     if (old.rlim_cur < n + 5)
         bench_need(setrlimit(RLIMIT_NOFILE, &all) == 0);
+}
+
+static void fill_descriptors(uint64_t n)
+{
+    raise_descriptors(n);
     for (int fd = 0; (uint64_t)fd + 1 < n;) {
         fd = dup(0);
         bench_need(fd >= 0);
@@ -265,6 +271,39 @@ static double poll_one(uint64_t n)
     return growth_median(&b, FILES);
 }
 
+/* ---- locks ---- */
+
+/* Lock all of the file, or none of it. */
+static bool lock_all(int fd, short kind)
+{
+    struct flock l = {.l_type = kind, .l_whence = SEEK_SET};
+
+    return fcntl(fd, F_OFD_SETLK, &l) == 0;
+}
+
+/* Share a file with n who do, each for itself, and try to have it alone. */
+static double lock_shared(uint64_t n)
+{
+    struct bench b = {0};
+    int fd = -1;
+
+    raise_descriptors(n);
+    for (uint64_t i = 0; i <= n; i++) {
+        fd = open("/tmp/growth_lock", O_RDWR | O_CREAT, 0600);
+        bench_need(fd >= 0 && lock_all(fd, F_RDLCK));
+    }
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&b);
+        for (int i = 0; i < FILES; i++) {
+            bench_need(lock_all(fd, F_UNLCK) && lock_all(fd, F_RDLCK));
+            bench_need(!lock_all(fd, F_WRLCK));
+        }
+        bench_stop(&b);
+    }
+    bench_need(unlink("/tmp/growth_lock") == 0);
+    return growth_median(&b, FILES);
+}
+
 const struct growth_row growth_file[] = {
     {"create and close a file", "files in the directory", 100, 10000, 1.3, 29000, create_file},
     {"the longest creation of a file", "files in the directory", 1000, 10000, 1.5, 0,
@@ -273,6 +312,7 @@ const struct growth_row growth_file[] = {
     {"stat a file of a common hash", "files of that hash", 100, 10000, 1.7, 0, stat_equal},
     {"read a directory, each entry", "files in the directory", 100, 10000, 1.5, 500, read_entry},
     {"dup and close", "descriptors", 10, 60000, 1.4, 1000, dup_and_close},
+    {"lock and unlock a file", "who share it", 100, 10000, 1.5, 0, lock_shared},
     {"poll a pipe", "processes that poll it", 10, 500, 1.3, 0, poll_one},
     {.name = NULL},
 };
