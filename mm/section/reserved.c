@@ -70,6 +70,7 @@
 static struct mutex rmd_mutex = MUTEX_INIT("RMD", MUTEX_RMD, rmd_mutex);
 static struct list rmds = LIST_INIT(rmds); /* by size at boot, largest first; rmd_mutex */
 static struct treap by_name;               /* of the same; rmd_mutex */
+static struct treap counted;               /* of the same, in the same order; rmd_mutex */
 
 /* Alignment in pages: the largest granularity hint that npages fill. */
 static uint64_t hint_alignment(uint64_t npages)
@@ -139,12 +140,14 @@ static void enter_locked(struct rmd *r)
     }
     treap_insert(&by_name, &r->node, up, where);
     list_add_tail(&rmds, &r->link);
+    treap_append(&counted, &r->nth);
 }
 
 static void leave_locked(struct rmd *r)
 {
     treap_remove(&by_name, &r->node);
     list_remove(&r->link);
+    treap_take_out(&counted, &r->nth);
 }
 
 /* The entry of a name in the first scope from `scope` on; NULL: there is none. */
@@ -423,7 +426,8 @@ cond_t mmg_use_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t n
 {
     cond_t status = SS$_NORMAL;
 
-    mutex_lock(&rmd_mutex);
+    if (mutex_lock_killable(&rmd_mutex))
+        return SS$_ABORT;
     struct rmd *r = find_locked(name, sysgbl, group);
 
     if (!r || (r->flags & RMD_FREED))
@@ -523,7 +527,8 @@ struct rmd *mmg_borrow_res_mem(pfn_t first, uint64_t npages)
 {
     struct rmd *r, *found = NULL;
 
-    mutex_lock(&rmd_mutex);
+    if (mutex_lock_killable(&rmd_mutex))
+        return NULL;
     list_for_each_entry(r, &rmds, link)
         if (r->open && holds_frames(r, first, npages))
             found = r;
@@ -544,10 +549,11 @@ cond_t mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t 
 {
     cond_t status = SS$_NORMAL;
 
-    mutex_lock(&rmd_mutex);
+    *freed_pages = 0;
+    if (mutex_lock_killable(&rmd_mutex))
+        return SS$_ABORT;
     struct rmd *r = find_locked(name, sysgbl, group);
 
-    *freed_pages = 0;
     if (!r)
         status = SS$_NORESERVEDMEM;
     else if (r->used == r->npages)
@@ -556,6 +562,19 @@ cond_t mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t 
         *freed_pages = free_unused_locked(r);
     mutex_unlock(&rmd_mutex);
     return status;
+}
+
+cond_t rmd_nth(uint64_t index, void (*fn)(const struct rmd *, void *), void *arg)
+{
+    struct treap_node *n;
+
+    if (mutex_lock_killable(&rmd_mutex))
+        return SS$_ABORT;
+    n = treap_nth(&counted, index);
+    if (n)
+        fn(container_of(n, struct rmd, nth), arg);
+    mutex_unlock(&rmd_mutex);
+    return n ? SS$_NORMAL : SS$_NONEXPR;
 }
 
 void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg)

@@ -42,6 +42,7 @@ static inline pfn_t rmd_extent_frame(const struct rmd_extent *e, uint64_t page, 
 struct rmd {                /* nonpaged pool; protected by the RMD mutex, except as noted */
     struct list link;       /* by size at boot, largest first */
     struct treap_node node; /* by name and scope */
+    struct treap_node nth;  /* as the list, to count them */
     char name[RMD_NAME_MAX + 1];
     uint32_t flags, group, rad; /* RMD_*; UIC group; domain, or RAD_ANY */
     uint64_t npages;            /* data pages; what is not in use can be freed */
@@ -83,16 +84,19 @@ void mmg_return_res_mem(struct rmd *r);
    a reservation before it returns it. */
 void mmg_open_res_mem(struct rmd *r);
 bool mmg_close_res_mem(struct rmd *r);
-/* The open reservation that contains these contiguous frames in its used part, or NULL. It counts
-   the caller as a borrower until mmg_give_back_res_mem(). */
+/* The open reservation that contains these contiguous frames in its used part, or NULL, also if the
+   caller is to end. It counts the caller as a borrower until mmg_give_back_res_mem(). */
 struct rmd *mmg_borrow_res_mem(pfn_t first, uint64_t npages);
 void mmg_give_back_res_mem(struct rmd *r);
 /* Free the unused part of a reservation, data and page-table pages: to the free list or, if it was
    only promised, to the fluid count. New sections cannot use the reservation from then on.
    SS$_NORMAL with the number of pages freed, SS$_NORESERVEDMEM, SS$_RESERVEDMEMUSED (all of it is
-   in use). */
+   in use), SS$_ABORT (the caller is to end). */
 cond_t mmg_free_res_mem(const char *name, bool sysgbl, uint32_t group, uint64_t *freed_pages);
-/* Call fn for each RMD with the RMD mutex held. */
+/* Call fn for the index-th RMD, from 0 on, with the RMD mutex held. SS$_NORMAL; SS$_NONEXPR: there
+   are no more than index; SS$_ABORT: the caller is to end. */
+cond_t rmd_nth(uint64_t index, void (*fn)(const struct rmd *, void *), void *arg);
+/* Call fn for each RMD with the RMD mutex held. For checks: as many calls as reservations. */
 void rmd_for_each(void (*fn)(const struct rmd *, void *), void *arg);
 
 #endif

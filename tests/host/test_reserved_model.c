@@ -142,6 +142,28 @@ static const char *release(struct model *m)
 
 static uint64_t base; /* fluid pages without any reservation, after the pool has grown */
 
+static const struct rmd *seen[N];
+static unsigned nseen, nsame;
+
+static void see(const struct rmd *r, void *arg)
+{
+    (void)arg;
+    seen[nseen++] = r;
+}
+
+static void same(const struct rmd *r, void *arg) { nsame += r == seen[*(unsigned *)arg]; }
+
+/* Are the reservations found by their numbers? */
+static bool numbered(void)
+{
+    nseen = nsame = 0;
+    rmd_for_each(see, NULL);
+    for (unsigned i = 0; i < nseen; i++)
+        if (rmd_nth(i, same, &i) != SS$_NORMAL)
+            return false;
+    return nsame == nseen && rmd_nth(nseen, same, NULL) == SS$_NONEXPR;
+}
+
 static const char *check(void)
 {
     uint64_t reserved = 0, promised = 0, rads = 0, first, end;
@@ -150,6 +172,8 @@ static const char *check(void)
     for (unsigned i = 0; i < N; i++)
         if (models[i].exists)
             *(is_alloc(&models[i]) ? &reserved : &promised) += models[i].data + models[i].tables;
+    if (!numbered())
+        return "a reservation is not found by its number";
     page_stats(&s);
     for (unsigned i = 0; i < rad_count; i++) {
         struct page_stats r;

@@ -138,34 +138,24 @@ static cond_t info_pool_list(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
-struct reserved_search {
-    int64_t left;
-    struct mega_reserved *out;
-};
-
 static void reserved_one(const struct rmd *r, void *arg)
 {
-    struct reserved_search *s = arg;
+    struct mega_reserved *m = arg;
 
-    if (s->left-- != 0)
-        return;
-    *s->out = (struct mega_reserved){.flags = r->flags,
-                                     .group = r->group,
-                                     .npages = r->npages,
-                                     .npt_pages = r->npt_pages,
-                                     .used = r->used,
-                                     .pt_used = r->pt_used,
-                                     .first_pfn = r->first.n,
-                                     .pt_first_pfn = r->pt_first.n};
-    str_copy(s->out->name, r->name, sizeof(s->out->name));
+    *m = (struct mega_reserved){.flags = r->flags,
+                                .group = r->group,
+                                .npages = r->npages,
+                                .npt_pages = r->npt_pages,
+                                .used = r->used,
+                                .pt_used = r->pt_used,
+                                .first_pfn = r->first.n,
+                                .pt_first_pfn = r->pt_first.n};
+    str_copy(m->name, r->name, sizeof(m->name));
 }
 
 static cond_t info_reserved(int64_t index, void *out)
 {
-    struct reserved_search s = {.left = index, .out = out};
-
-    rmd_for_each(reserved_one, &s);
-    return index >= 0 && s.left < 0 ? SS$_NORMAL : SS$_NONEXPR;
+    return index >= 0 ? rmd_nth((uint64_t)index, reserved_one, out) : SS$_NONEXPR;
 }
 
 static cond_t info_tb(int64_t index, void *out)
