@@ -38,6 +38,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/thread.h"
+#include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 #include "mm/pool/pool.h"
 
@@ -267,6 +268,7 @@ static void wake(struct inode *i, const struct lock_set *set, const struct lock_
 {
     struct file_locks *l = i->locks;
     struct request here = {0}, last = {0};
+    uint64_t since_ns = clock_ns();
     struct list *at;
 
     if (changing || !list_empty(&l->requests))
@@ -283,10 +285,8 @@ static void wake(struct inode *i, const struct lock_set *set, const struct lock_
         if (!r->set)
             continue;                     /* marks do not count: each turn passes requests */
         pass(r, set, of->start, of->end); /* it goes away when it gets the mutex */
-        if (++n % AT_ONCE == 0) {
-            mutex_unlock(shard_of(i));
-            mutex_lock(shard_of(i));
-        }
+        if (++n % AT_ONCE == 0)
+            mutex_pause(shard_of(i), &since_ns);
     }
     list_remove(&here.link);
     list_remove(&last.link);
@@ -327,16 +327,16 @@ static int apply(struct inode *i, struct lock_set *set, const struct lock_range 
 {
     bool had = lock_has_part(set, want), cleared = lock_clear(set, want, spare);
     bool weaker = had && want->kind != LOCK_EXCLUSIVE, changing = weaker && !cleared;
-    bool killed = false;
     struct lock_range *claim = NULL;
+    uint64_t since_ns = clock_ns();
+    bool killed = false;
 
     if (!cleared && want->kind != LOCK_NONE)
         claim = lock_claim(set, want, spare);
     if (changing)
         begin_change(i->locks); /* and keep i->locks there, as the claim does */
     while (!cleared && !killed) {
-        mutex_unlock(shard_of(i));
-        mutex_lock(shard_of(i));
+        mutex_pause(shard_of(i), &since_ns);
         cleared = lock_clear(set, want, spare);
         killed = !all && thread_killed();
     }

@@ -17,9 +17,13 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/sched/mutex.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
+
+#define AT_ONCE \
+    256u /* receivers looked at, or calls and messages ended, in one hold of the mutex */
 
 struct ipc_msg { /* nonpaged pool, charged to the sender */
     struct list link;
@@ -241,12 +245,14 @@ static void finish(struct party *p, int result)
     wake_all(&p->wait);
 }
 
-/* Give m to a waiting receiver. Whoever cannot hold it learns that. False: nobody takes it. */
-static bool hand_over(struct queue *q, struct ipc_msg *m, uint32_t pid)
+/* Give m to a waiting receiver. Whoever cannot hold it learns that. False: nobody takes it. Adds to
+ * *looked how many were looked at. */
+static bool hand_over(struct queue *q, struct ipc_msg *m, uint32_t pid, unsigned *looked)
 {
     struct party *r, *next;
 
     list_for_each_entry_safe(r, next, &q->receivers, link) {
+        (*looked)++;
         if (!wants(r, m->type))
             continue;
         if (m->nbytes > r->max && !(r->flags & MSG_NOERROR)) {
@@ -262,30 +268,55 @@ static bool hand_over(struct queue *q, struct ipc_msg *m, uint32_t pid)
     return false;
 }
 
-static void deliver(struct queue *q, struct ipc_msg *m, uint32_t pid)
+static void deliver(struct queue *q, struct ipc_msg *m, uint32_t pid, unsigned *looked)
 {
-    if (hand_over(q, m, pid))
+    if (hand_over(q, m, pid, looked))
         return;
     note(q, m, true, pid);
     enter(q, m);
 }
 
-/* Room has become free: let those send who fit, in their order. */
+/* A long hold of the mutex, in portions. */
+struct portions {
+    uint64_t since_ns;
+    unsigned steps;
+};
+
+/* One step more: release the mutex for a moment if there were many. */
+static void step(struct queue *q, struct portions *p)
+{
+    if (++p->steps < AT_ONCE)
+        return;
+    p->steps = 0;
+    mutex_pause(&q->lock, &p->since_ns);
+}
+
+/* Room has become free: let those send who fit, in their order. The mutex is released now and then:
+ * each message may be shown to many receivers that want others. Who is to end wakes the first of
+ * the rest, which goes on (sleep_in). */
 static void admit(struct queue *q)
 {
+    struct portions p = {clock_ns(), 0};
+
     while (!list_empty(&q->senders)) {
         struct party *s = list_entry(list_first(&q->senders), struct party, link);
 
         if (!has_room(q, s->m))
             return;
-        deliver(q, s->m, s->pid);
+        if (thread_killed()) {
+            wake_all(&s->wait);
+            return;
+        }
+        deliver(q, s->m, s->pid, &p.steps);
         finish(s, 0);
+        step(q, &p);
     }
 }
 
 /* ---- finding a queue ---- */
 
-/* The queue, with a reference, if the caller has the permissions; then the mutex is held. */
+/* The queue, with a reference, if the caller has the permissions; then the mutex is held. -EINTR:
+ * the thread is to end. */
 static int open_queue(const struct ipc_caller *c, int id, uint32_t want, struct queue **out)
 {
     struct ipc_object *o;
@@ -294,8 +325,10 @@ static int open_queue(const struct ipc_caller *c, int id, uint32_t want, struct 
     if (err)
         return err;
     *out = queue_of(o);
-    mutex_lock(&(*out)->lock);
-    return 0;
+    err = mutex_lock_killable(&(*out)->lock);
+    if (err)
+        ipc_close(&table, o);
+    return err;
 }
 
 static void close_queue(struct queue *q)
@@ -317,6 +350,11 @@ static int sleep_in(struct queue *q, struct list *list, struct party *p)
     while (!__atomic_load_n(&p->done, __ATOMIC_ACQUIRE)) {
         if (wait_block(&t, WAIT_INTERRUPTIBLE, WAIT_FOREVER) != 0)
             break;
+        if (!__atomic_load_n(&p->done, __ATOMIC_ACQUIRE)) { /* who let others send is to end */
+            mutex_lock(&q->lock);
+            admit(q);
+            mutex_unlock(&q->lock);
+        }
         wait_enqueue(&p->wait, &t);
     }
     wait_finish(&t);
@@ -330,6 +368,7 @@ static int sleep_in(struct queue *q, struct list *list, struct party *p)
 int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type, bool wait)
 {
     struct party s = {.pid = c->pid, .m = m};
+    unsigned looked = 0;
     struct queue *q;
     int err = open_queue(c, id, IPC_WRITE, &q);
 
@@ -339,7 +378,7 @@ int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type
     if (ipc_is_removed(&q->ipc)) {
         err = -EIDRM;
     } else if (has_room(q, m) && list_empty(&q->senders)) {
-        deliver(q, m, c->pid);
+        deliver(q, m, c->pid, &looked);
     } else {
         err = wait ? sleep_in(q, &q->senders, &s) : -EAGAIN;
         if (err == -ERESTARTNOHAND)
@@ -450,8 +489,18 @@ int msg_set(const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid, uint
     return err;
 }
 
+/* The queue is removed: nobody begins to wait. */
+static void end_all(struct queue *q, struct list *parties, struct portions *p)
+{
+    while (!list_empty(parties)) {
+        finish(list_entry(list_first(parties), struct party, link), -EIDRM);
+        step(q, p);
+    }
+}
+
 int msg_remove(const struct ipc_caller *c, int id)
 {
+    struct portions p = {clock_ns(), 0};
     struct ipc_object *o;
     struct queue *q;
     int err = ipc_open_removed(&table, c, id, &o);
@@ -460,16 +509,15 @@ int msg_remove(const struct ipc_caller *c, int id)
         return err;
     q = queue_of(o);
     mutex_lock(&q->lock);
-    while (!list_empty(&q->senders))
-        finish(list_entry(list_first(&q->senders), struct party, link), -EIDRM);
-    while (!list_empty(&q->receivers))
-        finish(list_entry(list_first(&q->receivers), struct party, link), -EIDRM);
+    end_all(q, &q->senders, &p);
+    end_all(q, &q->receivers, &p);
     while (!list_empty(&q->messages)) {
         struct ipc_msg *m = list_entry(list_first(&q->messages), struct ipc_msg, link);
 
         take_out(q, m);
         note(q, m, false, c->pid);
         msg_free(m);
+        step(q, &p);
     }
     close_queue(q);
     return 0;

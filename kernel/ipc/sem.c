@@ -315,7 +315,7 @@ int sem_remove(const struct ipc_caller *c, int id)
     while ((n = treap_first(&s->undos)) != NULL) {
         undo_free(undo_of(n));
         if (++freed % UNDOS_AT_ONCE == 0)
-            sem_pause(s, &since_ns);
+            mutex_pause(&s->lock, &since_ns);
     }
     sem_settle(s);
     close_set(s);

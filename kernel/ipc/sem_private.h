@@ -83,8 +83,5 @@ void sem_end_waits(struct sem_set *s);
 int sem_do(struct sem_set *s, struct sem_wait *w, uint64_t deadline_ns);
 /* Let those go on who waited for what has changed. The mutex is dropped now and then meanwhile. */
 void sem_settle(struct sem_set *s);
-/* Drop the mutex for a moment, for those who wait for it, and for any other thread once in a while;
- * *since_ns: when that was last. */
-void sem_pause(struct sem_set *s, uint64_t *since_ns);
 
 #endif

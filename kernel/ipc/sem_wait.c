@@ -34,8 +34,7 @@
 /* What is done in one hold of the mutex, in units of an operation tried, some 40 instructions: with
  * the last call that it begins, of up to 500 operations, 40,000 instructions. */
 #define PORTION 500u
-#define WAKING  12u      /* a thread */
-#define TURN_NS 1000000u /* for which a thread settles while others of its user may want to run */
+#define WAKING  12u /* a thread */
 
 /* ---- queues ---- */
 
@@ -193,18 +192,6 @@ static struct sem_wait *next_to_try(struct sem_set *s)
     return NULL;
 }
 
-void sem_pause(struct sem_set *s, uint64_t *since_ns)
-{
-    bool yield = mutex_wanted(&s->lock) || clock_ns() - *since_ns > TURN_NS;
-
-    mutex_unlock(&s->lock);
-    if (yield) { /* who holds a mutex has precedence over the others of its user: to all of these */
-        thread_yield();
-        *since_ns = clock_ns();
-    }
-    mutex_lock(&s->lock);
-}
-
 /* Leave the rest to a waiter. */
 static void hand_over(struct sem_set *s)
 {
@@ -228,7 +215,7 @@ void sem_settle(struct sem_set *s)
                 hand_over(s);
                 return;
             }
-            sem_pause(s, &since_ns);
+            mutex_pause(&s->lock, &since_ns);
             cost = 0;
             continue; /* w may have gone */
         }

@@ -260,7 +260,7 @@ static long send_stream(struct sending *g)
     while (g->io->left && !err) {
         size_t left = g->io->left;
 
-        err = send_one(g, MIN(left, most));
+        err = thread_killed() ? -EINTR : send_one(g, MIN(left, most));
         if (err)
             return all != left ? (long)(all - left) : err;
     }

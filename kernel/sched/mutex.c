@@ -16,6 +16,8 @@
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
+#define TURN_NS 1000000u /* for which a thread may hold a mutex, in portions, before others run */
+
 void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
 {
     m->state = 0;
@@ -338,6 +340,18 @@ void mutex_unlock_shared(struct mutex *m)
 bool mutex_wanted(const struct mutex *m)
 {
     return (__atomic_load_n(&m->state, __ATOMIC_RELAXED) & MUTEX_WAITERS) != 0;
+}
+
+void mutex_pause(struct mutex *m, uint64_t *since_ns)
+{
+    bool yield = mutex_wanted(m) || clock_ns() - *since_ns > TURN_NS;
+
+    mutex_unlock(m);
+    if (yield) { /* who holds a mutex has precedence over the others of its user: to all of these */
+        thread_yield();
+        *since_ns = clock_ns();
+    }
+    mutex_lock(m);
 }
 
 bool mutex_held(const struct mutex *m)

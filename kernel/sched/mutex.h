@@ -40,6 +40,9 @@ int mutex_lock_killable(struct mutex *m) __attribute__((warn_unused_result));
 int mutex_lock_shared_killable(struct mutex *m) __attribute__((warn_unused_result));
 /* May others be waiting for m, which the caller holds? A long hold can be divided for them. */
 bool mutex_wanted(const struct mutex *m);
+/* Divide a long hold of m: release it for a moment, and let others run if one wants m or the caller
+ * has not done so for a millisecond since *since_ns, which began as clock_ns(). IPL 0. */
+void mutex_pause(struct mutex *m, uint64_t *since_ns);
 bool mutex_held(const struct mutex *m); /* exclusively, by this thread */
 
 #endif

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -81,6 +82,24 @@ static bool kill_amid(pid_t pid, uint64_t *ns)
         bail_out("no victim");
     *ns = now_ns() - from;
     return load(&shared->ended) == 0;
+}
+
+/* A process that makes a call. */
+static pid_t in_victim(bool (*call)(void))
+{
+    pid_t pid;
+
+    shared->begun = shared->ended = 0;
+    pid = must_fork();
+    if (pid == 0) {
+        bool done;
+
+        count(&shared->begun);
+        done = call();
+        count(&shared->ended);
+        _exit(!done);
+    }
+    return pid;
 }
 
 /* ---- semaphores ---- */
@@ -157,6 +176,107 @@ static void semaphores(void)
     is(load(&shared->passed), PARTIES, "and the others have failed");
 }
 
+/* ---- messages ---- */
+
+#define MEMBERS     1000      /* who send, and who wait for what nobody sends */
+#define LONGEST     400000ul  /* ns in a hold of the queue's mutex; all: 13,000,000 */
+#define LONGEST_END 2000000ul /* until who lets all send, and is killed, has ended */
+#define BIG         8000
+
+static int queue;
+
+struct text {
+    long type;
+    char bytes[BIG];
+};
+
+static void measure(uint64_t on)
+{
+    if (!(mega$control(MEGA_CTL_LOCK_STATS, on, 0, 0, 0, 0) & 1))
+        bail_out("locks cannot be measured");
+}
+
+static uint64_t longest_hold(const char *name)
+{
+    struct mega_lock m;
+
+    for (int64_t i = 0; mega$info(MEGA_INFO_MUTEX, i, &m, sizeof(m)) == SS$_NORMAL; i++)
+        if (strcmp(m.name, name) == 0)
+            return m.longest_ns;
+    return 0;
+}
+
+/* A member waits to send a byte, or for a message that does not come. */
+static void member(bool sends)
+{
+    struct text t = {.type = 7};
+
+    if (must_fork() != 0)
+        return;
+    count(&shared->begun);
+    if (sends && msgsnd(queue, &t, 1, 0) == 0)
+        count(&shared->passed);
+    if (!sends)
+        msgrcv(queue, &t, sizeof(t.bytes), 9, 0);
+    _exit(0); /* or the queue was removed */
+}
+
+static bool receive_big(void)
+{
+    struct text t;
+
+    return msgrcv(queue, &t, sizeof(t.bytes), 5, 0) == BIG;
+}
+
+/* Two big messages fill the queue, and all members wait. */
+static void gather(void)
+{
+    static struct text t = {.type = 5};
+
+    queue = msgget(IPC_PRIVATE, 0600);
+    if (msgsnd(queue, &t, BIG, 0) || msgsnd(queue, &t, BIG, 0) || msgsnd(queue, &t, 384, 0))
+        bail_out("no queue that is full");
+    shared->begun = shared->passed = 0;
+    for (unsigned k = 0; k < MEMBERS; k++) {
+        member(true);
+        member(false);
+    }
+    await_count(&shared->begun, 2 * MEMBERS);
+    usleep(200000); /* they wait now, or soon */
+}
+
+static void dismiss(void)
+{
+    is(msgctl(queue, IPC_RMID, NULL), 0, "the queue is removed");
+    for (unsigned k = 0; k < 2 * MEMBERS; k++)
+        if (wait(NULL) < 0)
+            bail_out("a member is lost");
+}
+
+static void messages(void)
+{
+    struct msqid_ds d;
+    uint64_t ns;
+    bool amid;
+
+    gather();
+    amid = kill_amid(in_victim(receive_big), &ns);
+    diag("killed after %u had sent, in %lu ns", load(&shared->passed), ns);
+    ok(!counted() || (amid && ns < LONGEST_END), "who lets many send is killed");
+    await_count(&shared->passed, MEMBERS);
+    ok(msgctl(queue, IPC_STAT, &d) == 0 && d.msg_qnum == MEMBERS + 2, "all have sent");
+    dismiss();
+    gather();
+    measure(1);
+    ok(receive_big(), "and when nobody is killed");
+    await_count(&shared->passed, MEMBERS);
+    measure(0);
+    ns = longest_hold("message queue");
+    diag("the longest hold: %lu ns", ns);
+    ok(!counted() || (ns && ns < LONGEST), "all send in short holds");
+    dismiss();
+}
+
 /* ---- logical names ---- */
 
 #define NAMES     100000
@@ -198,23 +318,6 @@ static bool make_names(unsigned n)
         strcpy(up, name);
     }
     return made;
-}
-
-static pid_t in_victim(bool (*call)(void))
-{
-    pid_t pid;
-
-    shared->begun = shared->ended = 0;
-    pid = must_fork();
-    if (pid == 0) {
-        bool done;
-
-        count(&shared->begun);
-        done = call();
-        count(&shared->ended);
-        _exit(!done);
-    }
-    return pid;
 }
 
 /* Others use logical names while it makes its call: the longest that they need, in ns. */
@@ -267,6 +370,7 @@ int main(void)
 {
     shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     semaphores();
+    messages();
     names();
     return tap_done();
 }
