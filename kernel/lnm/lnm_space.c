@@ -372,10 +372,10 @@ static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
     list_for_each_entry(n, &from->names, in_table) {
         struct lnm_name *copy;
 
-        if (n->header || (n->attributes & LNM$M_CONFINE))
-            continue;
         if (thread_killed())
             return SS$_ABORT;
+        if (n->header || (n->attributes & LNM$M_CONFINE))
+            continue;
         copy = lnm_name_copy(n);
         if (!copy)
             return SS$_INSFMEM;

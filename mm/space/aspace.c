@@ -453,6 +453,8 @@ int aspace_unmap_locked(struct aspace *as, vaddr_t va, uint64_t len)
     int err = aspace_split_locked(as, va, end);
 
     while (!err && va < end && (e = aspace_first_in_locked(as, va, end)) != NULL) {
+        if (thread_killed())
+            return -EINTR;
         va = e->end; /* after the last entry there is nothing to search for */
         err = e->ops->unmap(as, e, e->start, e->end);
         if (err == -EINTR && e->locked)
@@ -516,7 +518,7 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
         if (e->start > va)
             err = -ENOMEM;
         va = MAX(va, e->start);
-        part = forget_part(as, e, va, MIN(end, e->end), locked_too);
+        part = thread_killed() ? -EINTR : forget_part(as, e, va, MIN(end, e->end), locked_too);
         if (part) {
             err = part;
             break;

@@ -86,7 +86,7 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t *missing)
     *missing = 0;
     while (va < end) {
         struct map_entry *e = aspace_lookup_locked(as, va);
-        int err = check_entry(e, va);
+        int err = thread_killed() ? -EINTR : check_entry(e, va);
 
         if (!err && e->ops == &anon_ops && !e->object)
             err = count_missing(as, va, MIN(end, e->end), missing);
@@ -136,19 +136,36 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len, uint64_t li
 
 enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked; LOCKING: a new mark, not final yet */
 
-/* Change the mark of the range's entries from `from` to `to`; not of those that are not pageable.
-   Mutex exclusive. */
-static void mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from, uint8_t to)
+/* Change the mark of the range's entries, which have no holes between them, from `from` to `to`; not
+   of those that are not pageable. Who is to end stops at a mark that is not final. Returns how far
+   it came. Mutex exclusive. */
+static vaddr_t mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from, uint8_t to)
 {
-    while (va < end) {
-        struct map_entry *e = aspace_lookup_locked(as, va);
+    struct map_entry *e = aspace_lookup_locked(as, va);
 
-        va = e->end;
+    while (va < end && !(to == LOCKING && thread_killed())) {
+        struct list *l;
+
         if (is_pageable(e) && e->locked == from)
             aspace_mark_entry(as, e, to);
-        if (to != LOCKING) /* the final mark: adjacent entries may be equal now */
-            aspace_merge_locked(as, e);
+        if (to == LOCKED || from == LOCKED) /* adjacent entries may be equal now */
+            e = aspace_merge_locked(as, e);
+        va = e->end;
+        l = list_next(&as->entries, &e->link); /* much less than a search */
+        e = l ? list_entry(l, struct map_entry, link) : NULL;
     }
+    return va;
+}
+
+/* Set the final mark of entries that are LOCKING. Without the lock they are as they were, but for
+   the ends, where they may have been split: that is as short as can be for who is to end. */
+static void mark_finally(struct aspace *as, vaddr_t va, vaddr_t end, bool lock)
+{
+    (void)mark_range(as, va, end, LOCKING, lock ? LOCKED : UNLOCKED);
+    if (lock || va == end)
+        return;
+    aspace_merge_locked(as, aspace_lookup_locked(as, va));
+    aspace_merge_locked(as, aspace_lookup_locked(as, end - PAGE_SIZE));
 }
 
 /* *any, *all: is a page of [va, end) locked, are all? 0; -EFAULT: there are holes. Mutex held. */
@@ -186,7 +203,7 @@ static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
     while (va < end) {
         struct map_entry *e = aspace_lookup_locked(as, va);
         uint64_t missing = 0;
-        int err = check_entry(e, va);
+        int err = thread_killed() ? -EINTR : check_entry(e, va);
 
         if (!err && is_pageable(e))
             err = count_missing(as, va, MIN(end, e->end), &missing);
@@ -201,6 +218,7 @@ static int all_present(struct aspace *as, vaddr_t va, vaddr_t end)
 static int lock_present(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t limit, bool *any_set)
 {
     int err = split_ends(as, va, end);
+    vaddr_t upto;
     bool all;
 
     if (!err)
@@ -209,9 +227,9 @@ static int lock_present(struct aspace *as, vaddr_t va, vaddr_t end, uint64_t lim
         err = -ENOMEM;
     if (err)
         return err;
-    mark_range(as, va, end, UNLOCKED, LOCKING);
-    err = all_present(as, va, end);
-    mark_range(as, va, end, LOCKING, err ? UNLOCKED : LOCKED);
+    upto = mark_range(as, va, end, UNLOCKED, LOCKING);
+    err = upto < end ? -EINTR : all_present(as, va, end);
+    mark_finally(as, va, upto, !err);
     return err;
 }
 
@@ -319,7 +337,7 @@ int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_s
     if (!err && any)
         err = split_ends(as, va, va + len);
     if (!err && any)
-        mark_range(as, va, va + len, LOCKED, UNLOCKED);
+        (void)mark_range(as, va, va + len, LOCKED, UNLOCKED);
     mutex_unlock(&as->lock);
     return err;
 }

@@ -91,7 +91,9 @@ static int prepare(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish
     while (!err && va < end) {
         struct map_entry *e = aspace_lookup_locked(as, va);
 
-        if (e->ops->protect_prepare && e->prot != prot_for(e, w))
+        if (thread_killed())
+            err = -EINTR;
+        else if (e->ops->protect_prepare && e->prot != prot_for(e, w))
             err = e->ops->protect_prepare(as, e);
         va = e->end;
     }
@@ -117,6 +119,8 @@ static int set_locked(struct aspace *as, vaddr_t va, vaddr_t end, const struct w
         if (e->prot != prot)
             err = set_entry(as, e, prot);
         aspace_merge_locked(as, e);
+        if (thread_killed())
+            err = -EINTR;
     }
     return err;
 }

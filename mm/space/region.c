@@ -30,6 +30,7 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/range.h"
+#include "kernel/sched/thread.h"
 #include "mm/pool/pool_charged.h"
 #include "mm/space/aspace_private.h"
 
@@ -160,6 +161,10 @@ int region_fork_locked(struct aspace *src, struct aspace *dst)
 
         if (!copy)
             return -ENOMEM;
+        if (thread_killed()) {
+            region_free(copy);
+            return -EINTR;
+        }
         account = copy->account;
         *copy = *r;
         copy->account = account;

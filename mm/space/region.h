@@ -46,7 +46,8 @@ struct region *region_at_locked(struct aspace *as, vaddr_t va);
 bool region_overlaps_locked(struct aspace *as, vaddr_t va, uint64_t len);
 /* Does a created region begin or end at va? Map entries must not extend across such an address. */
 bool region_border_locked(struct aspace *as, vaddr_t va);
-/* fork: copy the regions of src. 0, or -ENOMEM with some of them copied. */
+/* fork: copy the regions of src. 0; -ENOMEM, or -EINTR: the thread is to end; then some of them are
+   copied. */
 int region_fork_locked(struct aspace *src, struct aspace *dst);
 /* exec, exit: delete all created regions; their mappings are gone already. */
 void region_clear_locked(struct aspace *as);

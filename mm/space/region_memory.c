@@ -16,6 +16,7 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/range.h"
+#include "kernel/sched/thread.h"
 #include "mm/space/aspace_private.h"
 
 #define MEMORY_PROT (MAP_R | MAP_W | MAP_X)
@@ -39,6 +40,8 @@ static cond_t check_overmap(struct aspace *as, vaddr_t start, vaddr_t end, uint3
     struct map_entry *e;
 
     while (start < end && (e = aspace_first_in_locked(as, start, end)) != NULL) {
+        if (thread_killed())
+            return SS$_ABORT;
         if ((flags & VA$M_NO_OVERMAP) || e->ops != &anon_ops)
             return SS$_VA_IN_USE;
         start = e->end;

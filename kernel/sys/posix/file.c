@@ -21,6 +21,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
+#include "kernel/sched/thread.h"
 #include "mm/pool/pool.h"
 
 #define F_DUPFD         0
@@ -421,6 +422,8 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
         return err;
     t = process_self()->files;
     for (uint64_t fd = first; (fd = fd_next(t, fd)) <= last && fd < FD_MAX; fd++) {
+        if (thread_killed())
+            return -EINTR;
         if (how & CLOSE_RANGE_CLOEXEC)
             fd_set_cloexec(t, (unsigned)fd, true);
         else
