@@ -5,7 +5,9 @@
  * the first message of a type and the one of the lowest type are found. A message goes directly to
  * the first waiting receiver that takes it, and is in no queue then; only that one is woken. Room
  * that becomes free is given to the senders in the order in which they came: whoever makes it
- * enters the messages of those who fit, and wakes them.
+ * enters the messages of those who fit, and wakes them. Each message may have to be shown to all
+ * receivers, so the mutex is released after each AT_ONCE steps, and who is to end leaves the rest
+ * to the next sender.
  *
  * Receivers and senders wait on lists, with structures on their stacks; "done" is set under the
  * mutex, so a signal that comes at the same moment loses no message.

@@ -136,9 +136,9 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len, uint64_t li
 
 enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked; LOCKING: a new mark, not final yet */
 
-/* Change the mark of the range's entries, which have no holes between them, from `from` to `to`; not
-   of those that are not pageable. Who is to end stops at a mark that is not final. Returns how far
-   it came. Mutex exclusive. */
+/* Change the mark of the range's entries, which have no holes between them, from `from` to `to`;
+   not of those that are not pageable. Who is to end stops at a mark that is not final. Returns how
+   far it came. Mutex exclusive. */
 static vaddr_t mark_range(struct aspace *as, vaddr_t va, vaddr_t end, uint8_t from, uint8_t to)
 {
     struct map_entry *e = aspace_lookup_locked(as, va);
