@@ -297,7 +297,7 @@ include tests/fuzz/fuzz.mk
 PYTEST := $(PYTHON) -m pytest
 
 run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
-	$(Q)scripts/run $(ARGS)
+	$(Q)scripts/run --any-end $(ARGS)
 
 # With T='-k name' only what the chosen tests need is built.
 TEST_NEEDS := all host-tests fuzzers test-kernel ubsan races counting

@@ -170,6 +170,22 @@ static void shares_boot(void)
     }
 }
 
+/* terminal=ROWSxCOLUMNS: the size of the terminal at which scripts/run is used; 0x0: there is none.
+ * Without it the console keeps its usual size. */
+static void terminal_boot(void)
+{
+    char text[16], *columns;
+    uint64_t rows, cols;
+
+    if (!boot_word(boot_command_line(), "terminal", text, sizeof(text)) ||
+        !(columns = strchr(text, 'x')))
+        return;
+    *columns++ = 0;
+    if (str_to_u64(text, &rows) && str_to_u64(columns, &cols) && rows <= UINT16_MAX &&
+        cols <= UINT16_MAX)
+        console_terminal((uint16_t)rows, (uint16_t)cols);
+}
+
 /* Start the command that was given to scripts/run, or else the shell. */
 static void first_process(void)
 {
@@ -238,6 +254,7 @@ void kernel_main(const struct boot_cpus *boot)
     posix_mqueue_boot();
     procfs_boot();
     shares_boot();
+    terminal_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
     trace_boot();

@@ -125,7 +125,7 @@ def test_time_limit_expires(programs: Path) -> None:
     had = re.search(r"the guest's clock has counted ([0-9.]+) s", done.console)
     assert had and float(had[1]) < 4
     assert "no end within 2 seconds" in done.console
-    assert "CPU 0, as QEMU's monitor shows it" in done.console
+    assert "as QEMU's monitor shows it" not in done.console  # its clock goes on: it is at work
 
 
 def test_command_that_cannot_be_started(tmp_path: Path) -> None:

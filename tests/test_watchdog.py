@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import select
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,4 +105,21 @@ def test_a_cpu_that_the_host_does_not_run_is_not_stuck() -> None:
     tries = (freeze_one(20) for _ in range(5))
     watched = next(w for w in tries if w)
     assert b"PANIC" not in watched.seen
+    assert watched.result == frames.Result(frames.RESULT_EXIT, 0)
+
+
+@pytest.mark.parametrize("smp", [1, 4])
+def test_a_host_that_stands_still_is_no_stuck_cpu(smp: int) -> None:
+    """A laptop that was closed, a host that swaps: all CPUs stop at once, for longer than a CPU may
+    be stuck."""
+    words = ["--smp", str(smp), "--kernel", str(TEST_KERNEL), "--", "/bin/sh", "-c", COMMAND]
+    options = run_command.parser().parse_args(words)
+    with Machine(run_command.settings(options, options.command[1:], None)) as machine:
+        watched = Watched(machine)
+        watched.read_until(b"begin")
+        os.kill(machine.pid, signal.SIGSTOP)
+        time.sleep(8)
+        os.kill(machine.pid, signal.SIGCONT)
+        watched.read_until(b"nothing that is ever written")
+    assert b"PANIC" not in watched.seen, watched.seen
     assert watched.result == frames.Result(frames.RESULT_EXIT, 0)

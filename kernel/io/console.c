@@ -78,6 +78,17 @@ static size_t console_output(struct tty *t, const char *text, size_t n, bool new
 static const struct tty_line console_line = {
     .echo = console_echo, .echoed = console_echoed, .output = console_output};
 
+void console_terminal(uint16_t rows, uint16_t columns)
+{
+    struct tty *t = &tty_console;
+    ipl_t ipl = spin_lock(&t->lock);
+
+    t->size = (struct winsize){.ws_row = rows, .ws_col = columns};
+    if (!columns)
+        t->set.c_lflag &= ~(uint32_t)ECHO;
+    spin_unlock(&t->lock, ipl);
+}
+
 void tty_boot(void)
 {
     struct thread *t;

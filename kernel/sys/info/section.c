@@ -6,6 +6,7 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/proc/ptrace.h"
 #include "kernel/sys/info/info.h"
 #include "mm/section/section_gsd.h"
 #include "mm/section/section_map.h"
@@ -35,7 +36,7 @@ cond_t info_section(int64_t index, void *out)
         return SS$_NONEXPR;
     name_of(s, m);
     if (section_shares_tables(s))
-        m->flags |= SEC$M_SHARED_PTS;
+        m->shpt_flags = s->related->flags;
     section_walk(s, process_self()->aspace, &l3, &l2, &m->l1_ptes, &m->pt_pages);
     section_count_rads(s, m->rad_pages);
     m->npages = s->npages;
@@ -77,32 +78,71 @@ cond_t info_global(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+/* The address space of a process (pid 0: of the caller), with a reference, or NULL with the reason
+   in *status. */
+static struct aspace *space_of(uint32_t pid, cond_t *status)
+{
+    struct aspace *as = NULL;
+    ipl_t ipl = spin_lock(&process_lock);
+    const struct process *p = pid ? process_find_locked(pid) : process_self();
+
+    *status = SS$_NONEXPR;
+    if (p && p->aspace && ptrace_access_locked(p) != 0) {
+        *status = SS$_NOPRIV;
+    } else if (p && p->aspace) {
+        as = p->aspace;
+        aspace_ref(as);
+    }
+    spin_unlock(&process_lock, ipl);
+    return as;
+}
+
+/* The id of the created region that follows region `id` (0: of the first one). Between this and a
+   query of it the region may be deleted; then the query fails. SS$_NONEXPR: none follows. */
+static cond_t next_region(struct aspace *as, uint64_t id, uint64_t *next)
+{
+    struct region *r;
+    struct list *l;
+
+    if (mutex_lock_shared_killable(&as->lock) != 0)
+        return SS$_ABORT;
+    r = id ? region_find_locked(as, id) : NULL;
+    l = id && !r ? NULL : list_next(&as->regions, r ? &r->link : &as->regions);
+    if (l)
+        *next = list_entry(l, struct region, link)->id;
+    mutex_unlock_shared(&as->lock);
+    return l ? SS$_NORMAL : SS$_NONEXPR;
+}
+
 cond_t info_region(int64_t index, void *out)
 {
-    struct aspace *as = process_self()->aspace;
+    uint64_t id = (uint32_t)index;
     struct mega_region *m = out;
     struct region_view v;
     vaddr_t first_free;
-    struct region *r;
-    uint64_t id = UINT64_MAX;
-    struct list *l;
+    cond_t status;
+    struct aspace *as = space_of((uint32_t)((uint64_t)index >> MEGA_REGION_PID), &status);
 
-    /* Find the id of the next region, then query that. Between the two only another thread of the
-       same process could delete the region, and the query then fails. */
-    if (mutex_lock_shared_killable(&as->lock) != 0)
-        return SS$_ABORT;
-    r = index ? region_find_locked(as, (uint64_t)index) : NULL;
-    l = index && !r ? NULL : list_next(&as->regions, r ? &r->link : &as->regions);
-    if (l)
-        id = list_entry(l, struct region, link)->id;
-    mutex_unlock_shared(&as->lock);
-    if (!l || region_query(as, VA$_REGSUM_BY_ID, id, 0, &v, &first_free) != SS$_NORMAL)
-        return SS$_NONEXPR;
-    *m = (struct mega_region){.id = v.id,
-                              .start = v.start,
-                              .length = v.end - v.start,
-                              .first_free = first_free,
-                              .flags = v.flags,
-                              .prot = v.prot};
-    return SS$_NORMAL;
+    if (!as)
+        return status;
+    if (id & MEGA_REGION_DEFAULT) {
+        id &= ~(uint64_t)MEGA_REGION_DEFAULT;
+        status = id < REGION_MIN_USER_ID ? SS$_NORMAL : SS$_NONEXPR;
+    } else {
+        status = next_region(as, id, &id);
+        if (status == SS$_NORMAL && id >= MEGA_REGION_DEFAULT)
+            status = SS$_NONEXPR; /* after billions of regions: an index has no room for it */
+    }
+    if (status == SS$_NORMAL &&
+        region_query(as, VA$_REGSUM_BY_ID, id, 0, &v, &first_free) != SS$_NORMAL)
+        status = SS$_NONEXPR;
+    aspace_unref(as);
+    if (status == SS$_NORMAL)
+        *m = (struct mega_region){.id = v.id,
+                                  .start = v.start,
+                                  .length = v.end - v.start,
+                                  .first_free = first_free,
+                                  .flags = v.flags,
+                                  .prot = v.prot};
+    return status;
 }

@@ -1,11 +1,7 @@
 /*
- * POSIX system calls by Linux/Alpha number (asm/unistd.h). Any other number returns ENOSYS and is
- * reported once on the console. The table is constant.
+ * POSIX system calls by Linux/Alpha number (asm/unistd.h). Any other number is for
+ * syscall_missing(). The table is constant.
  */
-#include "arch/alpha/hw/trapframe.h"
-#include "kernel/base/errno.h"
-#include "kernel/base/printk.h"
-#include "kernel/proc/process.h"
 #include "kernel/sys/posix/event.h"
 #include "kernel/sys/posix/file.h"
 #include "kernel/sys/posix/ipc.h"
@@ -300,21 +296,3 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [551] = {CALL(6, sys_epoll_pwait2)},
     [562] = {CALL(4, sys_fchmodat2)},
 };
-
-/* Calls that the C library tries at every program start and does not need. They are not reported,
-   since that would be of no use. */
-#define RSEQ 527
-
-long syscall_missing(void)
-{
-    uint64_t number = user_frame_of(current_hw)->orig_v0;
-    static uint64_t
-        named[POSIX_CALLS / 64 + 1]; /* atomic: a bit for each number, and one for all above */
-    uint64_t k = number < POSIX_CALLS ? number : POSIX_CALLS, bit = UINT64_C(1) << k % 64;
-
-    if (number == RSEQ || number == ~UINT64_C(0)) /* the latter: a tracer has it left out */
-        return -ENOSYS;
-    if (!(__atomic_fetch_or(&named[k / 64], bit, __ATOMIC_RELAXED) & bit))
-        printk("%s: system call %lu is not there\n", process_self()->name, (unsigned long)number);
-    return -ENOSYS;
-}

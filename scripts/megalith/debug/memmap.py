@@ -316,7 +316,7 @@ def from_machine(folder: Path | None, file: Path) -> None:
     """Asks a running scripts/run to save the state of its machine. Raises SavedError."""
     there = [folder / control.NAME] if folder else control.machines()
     if len(there) != 1:
-        names = "".join(f"\n  {path.parent}" for path in there)
+        names = "".join(f"\n  {path.parent}  {control.command_of(path)}" for path in there)
         raise SavedError(("which machine?" if there else "no machine runs") + names)
     try:
         answer = control.ask(there[0], {"save": str(file)})
@@ -348,8 +348,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="memmap-") as name:
-        try:
+    try:
+        with tempfile.TemporaryDirectory(prefix="memmap-") as name:
             source = options.source
             if source is None or source.is_dir():
                 file = Path(name) / "state"
@@ -361,9 +361,9 @@ def main(arguments: list[str] | None = None) -> int:
                 kernel = Kernel(state.kernel(), state)
                 memory = physical(kernel)
                 spaces = [space(kernel, pid) for pid in options.pid]
-        except (SavedError, NotMapped, OSError) as error:
-            print(f"scripts/memmap: {error}", file=sys.stderr)
-            return 2
+    except (SavedError, NotMapped, OSError) as error:
+        print(f"scripts/memmap: {error}", file=sys.stderr)
+        return 2
     if options.svg:
         try:
             options.svg.write_text(svg_of(memory, spaces))

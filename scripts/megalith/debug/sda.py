@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from megalith.debug.saved import SavedError, SavedState
+from megalith.run import control
 from megalith.run.ends import end
 from megalith.run.paths import GDB_COMMANDS, KERNEL, TOP, symbols_of_socket
 
@@ -39,7 +40,13 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--check", action="store_true", help="read all of FILE, and say whether it is whole"
     )
-    p.add_argument("target", metavar="FILE|SOCKET", type=Path)
+    p.add_argument(
+        "target",
+        metavar="FILE|SOCKET",
+        nargs="?",
+        type=Path,
+        help="may be left out when one machine waits for GDB",
+    )
     p.add_argument(
         "gdb", metavar="GDB OPTIONS...", nargs=argparse.REMAINDER, help="more options for GDB"
     )
@@ -73,6 +80,20 @@ def symbols_of(socket: Path, folder: Path) -> Path:
     return Path(symbols["kernel"])
 
 
+def waiting() -> Path:
+    """The socket of the one machine that waits for GDB. Raises SavedError."""
+    there = [path for path in control.machines() if (path.parent / "gdb").is_socket()]
+    if len(there) == 1:
+        return there[0].parent / "gdb"
+    if not there:
+        raise SavedError(
+            "no machine waits for GDB: start one with make debug or scripts/run --gdb, or name a "
+            "state that scripts/run --save or scripts/save has written"
+        )
+    lines = (f"\n  {path.parent / 'gdb'}  {control.command_of(path)}" for path in there)
+    raise SavedError("which machine?" + "".join(lines))
+
+
 def gdb_command(kernel: Path, options: argparse.Namespace) -> list[str]:
     stub = shlex.join([sys.executable, "-m", "megalith.debug.stub", str(options.target)])
     command = ["gdb-multiarch", "-q", str(kernel), "-x", str(GDB_COMMANDS)]
@@ -84,28 +105,35 @@ def gdb_command(kernel: Path, options: argparse.Namespace) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
+    try:
+        return debug(options)
+    except (SavedError, OSError) as error:  # of the latter, a full disk
+        print(f"scripts/sda: {error}", file=sys.stderr)
+        return 2
+
+
+def debug(options: argparse.Namespace) -> int:
+    """Runs GDB on the target, and returns its status. Raises SavedError, OSError."""
     environment = os.environ | {"PYTHONPATH": f"{TOP / 'scripts'}:{TOP}"}
     with tempfile.TemporaryDirectory(prefix="megalith-sda-") as name:
         folder = Path(name)
-        try:
-            if not options.target.exists():
-                raise SavedError(f"there is no {options.target}")
-            environment[PROGRAMS_VARIABLE] = str(folder / "programs")
-            if options.target.is_socket():
-                kernel = symbols_of(options.target, folder)
-            else:
-                with SavedState(options.target) as state:
-                    if options.check:
-                        state.check()
-                        print(f"{options.target}: whole; {state.reason}, {state.date}")
-                        return 0
-                    kernel = extract(state, folder)
-                    environment[STATE_VARIABLE] = str(options.target.resolve())
-                    if not options.commands:
-                        print(f"{options.target}: {state.reason}, {state.date}", flush=True)
-        except SavedError as error:
-            print(f"scripts/sda: {error}", file=sys.stderr)
-            return 2
+        if options.target is None:
+            options.target = waiting()
+        if not options.target.exists():
+            raise SavedError(f"there is no {options.target}")
+        environment[PROGRAMS_VARIABLE] = str(folder / "programs")
+        if options.target.is_socket():
+            kernel = symbols_of(options.target, folder)
+        else:
+            with SavedState(options.target) as state:
+                if options.check:
+                    state.check()
+                    print(f"{options.target}: whole; {state.reason}, {state.date}")
+                    return 0
+                kernel = extract(state, folder)
+                environment[STATE_VARIABLE] = str(options.target.resolve())
+                if not options.commands:
+                    print(f"{options.target}: {state.reason}, {state.date}", flush=True)
         # ^C is handled by GDB.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         command = gdb_command(kernel, options)

@@ -183,7 +183,13 @@ def parser() -> argparse.ArgumentParser:
         help="a file for the initrd (default path: /name); one at /etc/startup is a shell script "
         "that runs before COMMAND",
     )
-    several("--disk", "IMG", "disks", type=_file, help="a raw image, for a virtio disk")
+    several(
+        "--disk",
+        "IMG",
+        "disks",
+        type=_file,
+        help="a raw image, as a virtio disk, which `show pci` lists: there is no driver for it",
+    )
     several(
         "--share",
         "DIR[:/path][:ro]",
@@ -236,6 +242,11 @@ def parser() -> argparse.ArgumentParser:
         help="load a plugin into the emulator (scripts/profile has one)",
     )
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
+    option(
+        "--any-end",
+        action="store_true",
+        help="status 0 when the shell has ended, whatever its last command gave (make run)",
+    )
     option("--append", metavar="WORDS", default="", help="more of the kernel's command line")
     option(
         "command",
@@ -316,12 +327,22 @@ def default_cpus(options: argparse.Namespace) -> int:
     return 1 if options.icount or options.record else 2
 
 
+def terminal_word() -> str:
+    """For the console of the guest: the size of the terminal here; 0x0 where input is none."""
+    try:
+        columns, lines = os.get_terminal_size(0)
+    except OSError:
+        return "terminal=0x0"
+    # A terminal that does not know its size gets what terminals usually have.
+    return f"terminal={lines}x{columns}" if lines and columns else "terminal=24x80"
+
+
 def settings(
     options: argparse.Namespace,
     command: list[str],
     before_stop: Callable[[Machine], None] | None,
 ) -> Settings:
-    words = ["cmd"] if command else []
+    words = ["cmd"] if command else [terminal_word()]
     if options.schedule is not None:
         shift = Settings(b"", schedule=options.schedule).shift
         words += [f"schedule={options.schedule}", f"shift={shift}", "noinput"]
@@ -375,7 +396,7 @@ def _end_by_signal(number: int, _frame: FrameType | None) -> None:
 def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Ends with status 2 when the options cannot be combined."""
     if options.replay is not None:
-        fitting = ("replay", "gdb", "gdb_socket", "timeout")
+        fitting = ("replay", "gdb", "gdb_socket", "timeout", "any_end")
         for action in p._actions:
             name = action.dest
             if name in fitting or name == "help":
@@ -542,6 +563,11 @@ def main(
     check(p, options)
     check_schedule(p, options)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if options.disks:
+        print(
+            "scripts/run: --disk: there is no driver for disks; the guest only lists it (show pci)",
+            file=sys.stderr,
+        )
     # The machine ends with this program.
     signal.signal(signal.SIGTERM, _end_by_signal)
     signal.signal(signal.SIGHUP, _end_by_signal)
@@ -575,7 +601,8 @@ def main(
                 save=options.save,
                 programs=lambda: programs(options),
             )
-            return session.run()
+            status = session.run()
+            return 0 if options.any_end and session.ended_by_itself() else status
     except (MachineError, OSError) as error:
         print(f"scripts/run: {error}", file=sys.stderr)
         return STATUS_CANNOT_START

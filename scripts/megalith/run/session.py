@@ -48,6 +48,7 @@ QUIT_SECONDS = 10.0
 # First words of a report of the data-race detector (kernel/races).
 RACE = b"data race:"
 
+FIRMWARE_LINE = b"PCI: "
 CONTROL_D = b"\x04"
 ESCAPE = b"\x1d"  # ^] at a terminal ends the machine
 READ_SIZE = 65536
@@ -106,6 +107,25 @@ class ConsoleLines:
     def _write(self, count: int) -> None:
         write_lossy(self._fd, bytes(self._rest[:count]))
         del self._rest[:count]
+
+
+class WithoutDevices:
+    """What comes on the console, without the lines in which the firmware lists the PCI devices,
+    before the first line of the kernel."""
+
+    def __init__(self) -> None:
+        self._held: bytes | None = b""  # a line that is not whole yet; None: the list is over
+
+    def feed(self, data: bytes) -> bytes:
+        if self._held is None:
+            return data
+        self._held += data
+        while self._held.startswith(FIRMWARE_LINE) and b"\n" in self._held:
+            self._held = self._held.partition(b"\n")[2]
+        if self._held[: len(FIRMWARE_LINE)] == FIRMWARE_LINE[: len(self._held)]:
+            return b""  # it may be one more
+        data, self._held = self._held, None
+        return data
 
 
 @dataclass(frozen=True)
@@ -171,6 +191,7 @@ class Session:
     _console_end: bytes = b""
     _panic_shown: bool = False  # the last line of the panic has been read
     _lines: ConsoleLines = field(init=False)
+    _shown: WithoutDevices = field(default_factory=WithoutDevices)
     _progress: Progress = field(init=False)
     _farewell: Progress | None = None  # since the result record
 
@@ -206,6 +227,11 @@ class Session:
             ):
                 self.say(place)
         return status
+
+    def ended_by_itself(self) -> bool:
+        """Has the session at the terminal ended as its user wanted, by the shell or by ^]?"""
+        shell = self.result is not None and self.result.kind == frames.RESULT_SHUTDOWN
+        return self.interactive and self.panic is None and (shell or self._quit)
 
     def outcome(self, status: int) -> Outcome:
         """Result of the run, for a recording."""
@@ -386,6 +412,7 @@ class Session:
             del self._tail[: -len(RACE)]
         else:
             self._races += data
+        data = self._shown.feed(data)
         if self.interactive:
             self._output(data)
         else:
@@ -529,7 +556,9 @@ class Session:
 
     def _after_timeout(self) -> int:
         self.say(f"no end within {self.seconds:g} seconds: {self._progress.describe()}")
-        self._describe()
+        # A machine whose clock goes is at work, or waits: its registers say nothing of that.
+        if self._progress.clock_seconds() < self.seconds:
+            self._describe()
         self._save(f"no end within {self.seconds:g} seconds")
         return STATUS_TIMEOUT
 

@@ -2,7 +2,9 @@
  * Line editor and history. The terminal is in raw mode only while a line is typed. Keys: arrows,
  * Home, End, Delete, Backspace, ^A ^B ^D ^E ^F ^H ^K ^L ^N ^P ^U ^W, ^C (discards the line), Tab
  * (completes a file name). The terminal is assumed to have 8-bit characters. Of a line longer than
- * the screen, the part around the cursor is shown.
+ * the screen, a part with the cursor is shown, which moves by half the screen at a time. Where the
+ * terminal echoes nothing, nobody types: then lines are read as they come, and printed, so that a
+ * recorded session can be read.
  */
 #include "sh.h"
 
@@ -17,12 +19,14 @@
 
 #define LINE_MAX_BYTES 4096
 #define HISTORY        200
+#define COLUMNS_MIN    8
 
 static char *history[HISTORY];
 static int history_count;
 
 static char line[LINE_MAX_BYTES];
 static size_t length, cursor;
+static size_t first; /* of the bytes that are shown */
 static const char *shown_prompt;
 
 void history_add(const char *text)
@@ -59,19 +63,35 @@ static size_t columns(void)
 {
     struct winsize w;
 
-    return ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 80;
+    if (ioctl(1, TIOCGWINSZ, &w) != 0 || !w.ws_col)
+        return 80;
+    return w.ws_col > COLUMNS_MIN ? w.ws_col : COLUMNS_MIN;
 }
+
+/* On a narrow screen the end of the prompt, so that half of the screen is left. */
+static const char *prompt_on(size_t width)
+{
+    size_t n = strlen(shown_prompt);
+
+    return shown_prompt + (n > width / 2 ? n - width / 2 : 0);
+}
+
+/* The columns for the line; its last one stays empty, lest the screen scrolls. */
+static size_t room_on(size_t width) { return width - strlen(prompt_on(width)) - 1; }
 
 /* Redraw the line: carriage return, prompt, what fits, erase the rest, cursor to its column. */
 static void draw(void)
 {
     char buffer[LINE_MAX_BYTES + 64];
-    size_t prompt = strlen(shown_prompt), room = columns() - prompt - 1;
-    size_t first = cursor > room ? cursor - room : 0;
-    size_t shown = length - first > room ? room : length - first;
-    int n = snprintf(buffer, sizeof(buffer), "\r%s%.*s\033[K\r\033[%zuC", shown_prompt, (int)shown,
-                     line + first, prompt + cursor - first);
+    size_t width = columns(), room = room_on(width), shown;
+    const char *prompt = prompt_on(width);
+    int n;
 
+    if (cursor < first || cursor - first > room)
+        first = cursor > room / 2 ? cursor - room / 2 : 0;
+    shown = length - first > room ? room : length - first;
+    n = snprintf(buffer, sizeof(buffer), "\r%s%.*s\033[K\r\033[%zuC", prompt, (int)shown,
+                 line + first, strlen(prompt) + cursor - first);
     out(buffer, (size_t)n);
 }
 
@@ -82,7 +102,7 @@ static void insert(char c)
     memmove(line + cursor + 1, line + cursor, length - cursor);
     line[cursor++] = c;
     length++;
-    if (cursor == length && strlen(shown_prompt) + length < columns() - 1)
+    if (cursor == length && length - first <= room_on(columns()))
         out(&c, 1); /* typing at the end needs no redrawing */
     else
         draw();
@@ -270,6 +290,18 @@ static int handle(int c, int *place)
     return 0;
 }
 
+/* Handle one byte where nobody types; results as those of handle(). */
+static int handle_untyped(int c)
+{
+    if (c == -1 || c == 4)
+        return length ? 1 : -1;
+    if (c == '\r' || c == '\n')
+        return 1;
+    if (length + 1 < sizeof(line))
+        line[length++] = (char)c;
+    return 0;
+}
+
 char *edit_line(const char *prompt)
 {
     struct termios old, raw;
@@ -277,7 +309,7 @@ char *edit_line(const char *prompt)
 
     fflush(NULL);
     shown_prompt = prompt;
-    length = cursor = 0;
+    length = cursor = first = 0;
     if (tcgetattr(0, &old) < 0)
         return NULL;
     raw = old;
@@ -286,12 +318,16 @@ char *edit_line(const char *prompt)
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
     tcsetattr(0, TCSADRAIN, &raw);
+    prompt = prompt_on(columns());
     out(prompt, strlen(prompt));
     while (!done) {
         int c = key();
 
-        done = handle(c == 27 ? escape_sequence() : c, &place);
+        done = !(old.c_lflag & ECHO) ? handle_untyped(c)
+                                     : handle(c == 27 ? escape_sequence() : c, &place);
     }
+    if (!(old.c_lflag & ECHO))
+        out(line, length);
     tcsetattr(0, TCSADRAIN, &old);
     out(done == -2 ? "^C\n" : "\n", done == -2 ? 3 : 1);
     if (done == -2)

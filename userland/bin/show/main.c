@@ -31,7 +31,7 @@ static const struct {
     {"SECTION", show_section, Q_FULL, true, "global sections"},
     {"PROCESS", show_process, Q_ALL | Q_FULL, true, "processes"},
     {"SYSTEM", show_system, 0, false, "processes as a table of states"},
-    {"REGION", show_region, 0, false, "regions of this process"},
+    {"REGION", show_region, 0, true, "regions of a process: PID, or the shell's"},
     {"CPU", show_cpu, Q_FULL, false, "processors and translation buffers"},
     {"PARAMETER", show_parameter, 0, true, "system parameters"},
     {"LOGICAL", show_logical, Q_FULL | Q_PROCESS | Q_JOB | Q_GROUP | Q_SYSTEM | Q_TABLE, true,

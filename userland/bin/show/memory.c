@@ -154,7 +154,7 @@ static void pool_full(const struct mega_pool *p, bool paged)
          (double)p->free_blocks_le64, 0);
     pair("Lookaside Limit (bytes)", (double)p->lal_size, 0, "Lookaside Space (MB)",
          MB(p->lookaside_bytes), 2);
-    pair("Requests", (double)p->requests, 0, "Lookaside Hits", (double)p->hits, 0);
+    pair("Lookaside Requests", (double)p->requests, 0, "Lookaside Hits", (double)p->hits, 0);
     lists(paged);
 }
 
@@ -163,14 +163,15 @@ static void pool(bool full)
     struct mega_pool p;
 
     if (!full)
-        printf("\nDynamic Memory Usage:             Total        Free      In Use     Largest\n");
+        printf("\nDynamic Memory Usage:             Total        Free      In Use   Lookaside     "
+               "Largest\n");
     for (int64_t i = 0; ask(MEGA_INFO_POOL, i, &p, sizeof(p)); i++)
         if (full)
             pool_full(&p, i == 1);
         else
-            printf("  %-15s Memory (MB)%11.2f%12.2f%12.2f%12.2f\n",
+            printf("  %-15s Memory (MB)%11.2f%12.2f%12.2f%12.2f%12.2f\n",
                    i ? "Paged Dynamic" : "Nonpaged Dyn.", MB(p.size), MB(p.free), MB(p.in_use),
-                   MB(p.largest));
+                   MB(p.lookaside_bytes), MB(p.largest));
 }
 
 static void use_line(const char *what, const char *parameter, const struct mega_use *u)

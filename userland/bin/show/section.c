@@ -1,10 +1,9 @@
-/* show section [NAME] [/full]; show region */
+/* show section [NAME] [/full] */
 #include "show.h"
 
 #include <secdef.h>
 #include <stdio.h>
 #include <string.h>
-#include <vadef.h>
 
 static const char *const hint_names[4] = {"1 page", "8 pages", "64 pages", "512 pages"};
 
@@ -14,10 +13,11 @@ static void flag_names(uint32_t f, char *out, size_t size)
         uint32_t bit;
         const char *name;
     } names[] = {
-        {SEC$M_MRES, "MRES"},     {SEC$M_SHARED_PTS, "SHARED_PTS"},
-        {SEC$M_PERM, "PERM"},     {SEC$M_WRT, "WRT"},
-        {SEC$M_DZRO, "DZRO"},     {SEC$M_READ_ONLY_SHPT, "READ_ONLY_SHPT"},
-        {SEC$M_PAGFIL, "PAGFIL"}, {SEC$M_PFNMAP, "PFNMAP"},
+        {SEC$M_MRES, "MRES"},         {SEC$M_MRES_ALLOC, "MRES_ALLOC"},
+        {SEC$M_GRANHINT, "GRANHINT"}, {SEC$M_SHARED_PTS, "SHARED_PTS"},
+        {SEC$M_PERM, "PERM"},         {SEC$M_WRT, "WRT"},
+        {SEC$M_DZRO, "DZRO"},         {SEC$M_READ_ONLY_SHPT, "READ_ONLY_SHPT"},
+        {SEC$M_PAGFIL, "PAGFIL"},     {SEC$M_PFNMAP, "PFNMAP"},
     };
     size_t n = 0;
 
@@ -46,7 +46,8 @@ struct memory {
 static const struct memory *memory_of(uint32_t flags)
 {
     static const struct memory alloc = {"ALLOC", "allocated at boot"}, fluid = {"FLUID", "fluid"},
-                               pagfil = {"PGFIL", "pageable"}, pfn = {"PFN", "page frames"};
+                               pagfil = {"PGFIL", "when touched; there is no page file"},
+                               pfn = {"PFN", "page frames"};
 
     return flags & SEC$M_PFNMAP       ? &pfn
            : flags & SEC$M_PAGFIL     ? &pagfil
@@ -82,6 +83,10 @@ static void full(const struct mega_section *s)
            megabytes(s->npages), (unsigned long)s->valid_pages);
     printf("    %-28s  %s\n", "Memory", memory_of(s->flags)->words);
     printf("    %-28s  %lu\n", "Shared page-table pages", (unsigned long)s->pt_pages);
+    if (s->shpt_flags) {
+        flag_names(s->shpt_flags, flags, sizeof(flags));
+        printf("    %-28s  %s\n", "Flags of their section", flags);
+    }
     printf("    %-28s  %lu mappings, %lu references\n", "In use by", (unsigned long)s->shares,
            (unsigned long)s->refs);
     printf("    %-28s  %lu\n", "Level-2 pages shared whole", (unsigned long)s->l1_ptes);
@@ -132,18 +137,4 @@ int show_section(unsigned q, const char *name)
     }
     fprintf(stderr, "%%SHOW-W-NOSUCHSEC, no such section: %s\n", name);
     return 1;
-}
-
-int show_region(unsigned q, const char *name)
-{
-    struct mega_region r;
-
-    (void)q, (void)name;
-    printf("Region            Start         Length     First free  Flags\n");
-    for (r.id = 0; ask(MEGA_INFO_REGION, (int64_t)r.id, &r, sizeof(r));)
-        printf("%6lu  %014lX %014lX %014lX %s%s\n", (unsigned long)r.id, (unsigned long)r.start,
-               (unsigned long)r.length, (unsigned long)r.first_free,
-               r.flags & VA$M_SHARED_PTS ? " SHARED_PTS" : "",
-               r.flags & VA$M_DESCEND ? " DESCEND" : "");
-    return 0;
 }

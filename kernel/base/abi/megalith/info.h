@@ -45,8 +45,12 @@ enum mega_item {
        SS$_NONEXPR: pid no longer exists) */
     MEGA_INFO_PROCESS = 5,
     MEGA_INFO_CPU = 6, /* index-th CPU: struct mega_cpu */
-    /* Index: 0, or the id of a region of the caller; the first one, or the one after that, in the
-       order of addresses: struct mega_region. SS$_NONEXPR: there is none, or none of that id */
+    /*
+     * Index: 0, or the id of a region; the first created one, or the one after that, in the order
+     * of addresses: struct mega_region. MEGA_REGION_DEFAULT | n: default region n. With pid <<
+     * MEGA_REGION_PID in the index: a region of that process, which the caller must be allowed to
+     * look into (SS$_NOPRIV); else one of its own. SS$_NONEXPR: no such region, or no such process
+     */
     MEGA_INFO_REGION = 7,
     MEGA_INFO_TB = 8,        /* struct mega_tb */
     MEGA_INFO_PARAM = 9,     /* index-th system parameter: struct mega_param */
@@ -289,6 +293,8 @@ struct mega_section {
     uint64_t npp_bytes, pgd_bytes; /* nonpaged and paged pool that it and its mappings use */
     uint64_t delete_pending;       /* 1: it can no longer be mapped */
     uint64_t rad_pages[8];         /* valid pages of a memory-resident section by domain */
+    /* The section of its shared page tables, which has no name: SEC$M_*; 0: there is none */
+    uint32_t shpt_flags, spare;
 };
 struct mega_rad {                      /* pages with a PFN in [first_pfn, end_pfn) */
     uint64_t first_pfn, end_pfn, cpus; /* cpus: mask of the domain's online CPUs */
@@ -332,6 +338,8 @@ struct mega_cpu {
        time is the rest. */
     uint64_t interrupt_ns, spin_ns, pure_kernel_ns, pure_idle_ns;
 };
+#define MEGA_REGION_DEFAULT 0x80000000u
+#define MEGA_REGION_PID     32
 struct mega_region {
     uint64_t id, start, length, first_free;
     uint32_t flags, prot;
