@@ -424,3 +424,14 @@ def test_lines_of_the_console_are_not_cut_by_others() -> None:
     os.close(fd)
     with open(end, "rb") as reader:
         assert reader.read() == (b"program: done\nkernel: a message\nprogram: more\nlogin: ")
+
+
+def test_files_of_the_working_folder_are_not_imported(tmp_path: Path) -> None:
+    """A user's random.py is no module of the tools."""
+    for name in ("random", "json", "shutil", "megalith", "sysman"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')\n")
+    tools = ("run", "sda", "memmap", "save", "sysman", "bench", "schedules", "profile", "planted")
+    for tool in tools:
+        command = [TOP / "scripts" / tool, "--help"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, "mine" in done.stderr) == (0, False), (tool, done.stderr)

@@ -95,7 +95,7 @@ def waiting() -> Path:
 
 
 def gdb_command(kernel: Path, options: argparse.Namespace) -> list[str]:
-    stub = shlex.join([sys.executable, "-m", "megalith.debug.stub", str(options.target)])
+    stub = shlex.join([sys.executable, "-P", "-m", "megalith.debug.stub", str(options.target)])
     command = ["gdb-multiarch", "-q", str(kernel), "-x", str(GDB_COMMANDS)]
     command += ["-ex", f"target remote | {stub}"]
     for line in options.commands:

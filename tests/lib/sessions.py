@@ -1,0 +1,132 @@
+"""Sessions in documents: what a reader sees is what happens.
+
+A fenced block with the word `session` holds commands with their output. `$ ` begins a command of
+this machine, `megalith$ ` one in the guest that the last `scripts/run` has started. A line `...`
+stands for any number of lines, `…` inside a line for any text. A page names what else differs from
+run to run, for all of its sessions, by lines `<!-- varies: REGULAR EXPRESSION -->`: only what is
+around such text is compared. All blocks of a page are one session, in one folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from megalith.run.paths import TOP
+
+BLOCK = re.compile(r"^```session\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+VARIES = re.compile(r"^<!-- varies: (.+) -->$", re.MULTILINE)
+ALWAYS = (r"\d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d", r"/tmp/megalith-\w+")
+HOST, GUEST = "$ ", "megalith$ "
+
+
+@dataclass
+class Step:
+    """A command, where it is in its page, and the lines that are shown of its output."""
+
+    command: str
+    line: int
+    shown: list[str] = field(default_factory=list)
+    guest: bool = False
+
+    @property
+    def boots(self) -> bool:
+        """Does it start a machine for the guest's commands that follow?"""
+        return self.command.startswith("scripts/run") and "--" not in shlex.split(self.command)
+
+
+def steps_of(text: str) -> list[Step]:
+    steps: list[Step] = []
+    for block in BLOCK.finditer(text):
+        number = text.count("\n", 0, block.start(1))
+        continued = False
+        for line in block[1].splitlines():
+            number += 1
+            if continued:
+                steps[-1].command += "\n" + line
+            elif line.startswith(HOST):
+                steps.append(Step(line.removeprefix(HOST), number))
+            elif line.startswith(GUEST):
+                steps.append(Step(line.removeprefix(GUEST), number, guest=True))
+            else:
+                steps[-1].shown.append(line)
+                continue
+            continued = line.endswith("\\")
+    return steps
+
+
+def pattern_of(line: str, varies: list[str]) -> re.Pattern[str]:
+    return re.compile(re.escape(plain(line, varies)).replace("…", ".*"))
+
+
+def plain(line: str, varies: list[str]) -> str:
+    for pattern in varies:
+        line = re.sub(pattern, "~", line)
+    return " ".join(line.split())
+
+
+def difference(shown: list[str], real: list[str], varies: list[str]) -> str:
+    """What is wrong with the lines that are shown of an output; empty: they are right."""
+    rest = [plain(line, varies) for line in real if line.strip()]
+    anywhere = False
+    for line in filter(str.strip, shown):
+        if line.strip() in ("...", "…"):
+            anywhere = True
+            continue
+        pattern = pattern_of(line, varies)
+        while anywhere and rest and not pattern.fullmatch(rest[0]):
+            rest.pop(0)
+        if not rest or not pattern.fullmatch(rest[0]):
+            return f"shown: {line}\n     real: {rest[0] if rest else '(no more)'}"
+        rest.pop(0)
+        anywhere = False
+    return "" if anywhere or not rest else f"not shown: {rest[0]}"
+
+
+def _run(command: str, folder: Path, stdin: str) -> list[str]:
+    environment = os.environ | {"MEGALITH_INITRD": "whole"}
+    done = subprocess.run(
+        ["sh", "-c", f"{command}"],
+        cwd=folder,
+        input=stdin.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+    )
+    return done.stdout.decode(errors="replace").replace("\r", "").splitlines()
+
+
+def _by_command(lines: list[str], commands: list[Step]) -> list[list[str]]:
+    """Divides what a machine has printed: what comes before the first command, and then what each
+    has printed. A command that was not reached has printed nothing."""
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if len(parts) <= len(commands) and line == GUEST + commands[len(parts) - 1].command:
+            parts.append([])
+        elif line.strip() != GUEST.strip():  # the last prompt
+            parts[-1].append(line)
+    return parts + [[] for _ in range(len(commands) + 1 - len(parts))]
+
+
+def wrong_in(text: str, folder: Path) -> list[str]:
+    """Runs the sessions of a page; what is not as the page says."""
+    for name in ("scripts", "build", "userland", "sysman", "tests"):
+        (folder / name).symlink_to(TOP / name)
+    varies = [*ALWAYS, *VARIES.findall(text)]
+    steps, wrong, at = steps_of(text), [], 0
+    while at < len(steps):
+        first, guests = steps[at], []
+        at += 1
+        while first.boots and at < len(steps) and steps[at].guest:
+            guests.append(steps[at])
+            at += 1
+        typed = "".join(step.command + "\n" for step in guests)
+        lines = _run(first.command, folder, typed)
+        for step, real in zip([first, *guests], _by_command(lines, guests), strict=True):
+            if found := difference(step.shown, real, varies):
+                wrong.append(f"line {step.line}: {step.command}\n    {found}")
+    return wrong
