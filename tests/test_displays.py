@@ -74,7 +74,12 @@ def test_pools_add_up() -> None:
         assert total == pytest.approx(free + used + lists, abs=0.03)
         assert lists > 0
         whole = text[text.index(f"{name.split()[0]} Dynamic Memory\n") :]
-        parts = ("Current Size (MB)", "Free Space (MB)", "Space in Use (MB)", "Lookaside Space (MB)")
+        parts = (
+            "Current Size (MB)",
+            "Free Space (MB)",
+            "Space in Use (MB)",
+            "Lookaside Space (MB)",
+        )
         sizes = [re.search(rf"{re.escape(part)} +([\d.]+)", whole) for part in parts]
         size, *rest = [float(found[1]) for found in sizes if found]
         assert len(rest) == 3 and size == pytest.approx(sum(rest), abs=0.03)
@@ -139,6 +144,4 @@ def test_each_call_of_linux_is_there_or_has_a_name() -> None:
     named = {int(n): name for n, name in re.findall(r'\{(\d+), "(\w+)"\}', missing)}
     assert not there & set(named)
     assert all(linux[n] == name for n, name in named.items())
-    assert not {
-        n for n in linux if n >= 300 and n not in there | set(named) and linux[n] != "rseq"
-    }
+    assert not {n for n in linux if n >= 300 and n not in there | set(named) and linux[n] != "rseq"}

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lib.sessions import difference, steps_of, wrong_in
+from lib.sessions import COMMANDS, difference, failing_in, steps_of, wrong_in
 from megalith.run.paths import TOP
 
-PAGES = [
-    page
-    for page in (TOP / "README.md", *sorted((TOP / "docs").glob("*.md")))
-    if steps_of(page.read_text())
-]
+ALL = (TOP / "README.md", *sorted((TOP / "docs").glob("*.md")))
+PAGES = [page for page in ALL if steps_of(page.read_text())]
+WITH_COMMANDS = [page for page in ALL if COMMANDS.search(page.read_text())]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -21,8 +19,20 @@ def test_sessions(page: Path, tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_readme_has_a_session() -> None:
-    assert any(page.name == "README.md" for page in PAGES)
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+def test_commands(page: Path, tmp_path: Path) -> None:
+    wrong = failing_in(page.read_text(), tmp_path)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_readme_has_a_session_and_commands() -> None:
+    assert TOP / "README.md" in PAGES and TOP / "README.md" in WITH_COMMANDS
+
+
+def test_a_command_that_fails_is_found(tmp_path: Path) -> None:
+    page = "```sh\ncat data/words\necho no >&2; \\\n  false   # never\n```\n"
+    (wrong,) = failing_in(page, tmp_path)
+    assert wrong == "echo no >&2;   false   # never: status 1\nno\n"
 
 
 def test_planted_differences_are_found(tmp_path: Path) -> None:

@@ -82,7 +82,12 @@ def test_input_that_is_no_terminal_meets_no_editor() -> None:
     assert b"\x1b" not in done.output
     lines = done.output.replace(b"\r", b"").split(b"\n")
     session = lines[lines.index(b"megalith$ echo hi") :]
-    assert session[:4] == [b"megalith$ echo hi", b"hi", b"megalith$ read x", b"megalith$ echo got $x"]
+    assert session[:4] == [
+        b"megalith$ echo hi",
+        b"hi",
+        b"megalith$ read x",
+        b"megalith$ echo got $x",
+    ]
     assert session[4:7] == [b"got for the command", b"megalith$ echo last", b"last"]
 
 
@@ -107,7 +112,13 @@ def test_other_ends_are_reported() -> None:
 
 
 def test_the_firmwares_list_is_left_out() -> None:
-    pieces = [b"PCI: 00:01:0 cl", b"ass 0601\r\nPC", b"I: 00:02:0\r\n", b"Mega", b"lith\r\nPCI: mine\n"]
+    pieces = [
+        b"PCI: 00:01:0 cl",
+        b"ass 0601\r\nPC",
+        b"I: 00:02:0\r\n",
+        b"Mega",
+        b"lith\r\nPCI: mine\n",
+    ]
     shown = WithoutDevices()
     assert b"".join(map(shown.feed, pieces)) == b"Megalith\r\nPCI: mine\n"
     done = run_guest("/bin/true").expect(0)
@@ -168,7 +179,7 @@ def test_a_full_temporary_folder(tool: str, tmp_path: Path) -> None:
     state = tmp_path / "state"
     run_guest("/tests/crash_kernel", memory="64M", options=["--save", str(state)]).expect(125)
     words = [TOP / "scripts" / tool, *([] if tool == "memmap" else ["-c", "print 1"]), state]
-    command = "mount -t tmpfs -o size=16k none /mnt && TMPDIR=/mnt exec \"$@\""
+    command = 'mount -t tmpfs -o size=16k none /mnt && TMPDIR=/mnt exec "$@"'
     inside = ["unshare", "--map-root-user", "--mount", "sh", "-c", command, "sh"]
     if subprocess.run([*inside, "true"], capture_output=True).returncode:
         pytest.skip("no file system can be mounted here")

@@ -4,7 +4,12 @@ A fenced block with the word `session` holds commands with their output. `$ ` be
 this machine, `megalith$ ` one in the guest that the last `scripts/run` has started. A line `...`
 stands for any number of lines, `…` inside a line for any text. A page names what else differs from
 run to run, for all of its sessions, by lines `<!-- varies: REGULAR EXPRESSION -->`: only what is
-around such text is compared. All blocks of a page are one session, in one folder.
+around such text is compared. With the line `<!-- the order of lines varies -->` each line that is
+shown must be there, wherever: what a program prints and what the console says come by two ways. All
+blocks of a page are one session, in one folder.
+
+A fenced block with the word `sh` holds commands without output, each of which must succeed. They
+find `hello.c`, and a folder `data` in the home folder.
 """
 
 from __future__ import annotations
@@ -18,8 +23,10 @@ from pathlib import Path
 
 from megalith.run.paths import TOP
 
+ANY_ORDER = "<!-- the order of lines varies -->"
 BLOCK = re.compile(r"^```session\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 VARIES = re.compile(r"^<!-- varies: (.+) -->$", re.MULTILINE)
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ALWAYS = (r"\d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d", r"/tmp/megalith-\w+")
 HOST, GUEST = "$ ", "megalith$ "
 
@@ -87,6 +94,18 @@ def difference(shown: list[str], real: list[str], varies: list[str]) -> str:
     return "" if anywhere or not rest else f"not shown: {rest[0]}"
 
 
+def missing(shown: list[str], real: list[str], varies: list[str]) -> str:
+    """The same, in any order."""
+    rest = [plain(line, varies) for line in real]
+    for line in shown:
+        if line.strip() and line.strip() not in ("...", "…"):
+            found = next((one for one in rest if pattern_of(line, varies).fullmatch(one)), None)
+            if found is None:
+                return f"shown: {line}\n     real: not there"
+            rest.remove(found)
+    return ""
+
+
 def _run(command: str, folder: Path, stdin: str) -> list[str]:
     environment = os.environ | {"MEGALITH_INITRD": "whole"}
     done = subprocess.run(
@@ -112,11 +131,42 @@ def _by_command(lines: list[str], commands: list[Step]) -> list[list[str]]:
     return parts + [[] for _ in range(len(commands) + 1 - len(parts))]
 
 
-def wrong_in(text: str, folder: Path) -> list[str]:
-    """Runs the sessions of a page; what is not as the page says."""
+def prepare(folder: Path) -> None:
+    """What a reader has: the tools where the commands look for them, and some files."""
     for name in ("scripts", "build", "userland", "sysman", "tests"):
         (folder / name).symlink_to(TOP / name)
+    (folder / "hello.c").write_text(
+        '#include <stdio.h>\nint main(void) { return puts("hi") < 0; }\n'
+    )
+    (folder / "data").mkdir()
+    (folder / "data/words").write_text("three words here\n")
+
+
+def failing_in(text: str, folder: Path) -> list[str]:
+    """Runs the commands of a page; which do not succeed, and what they said."""
+    prepare(folder)
+    environment = os.environ | {"MEGALITH_INITRD": "whole", "HOME": str(folder)}
+    wrong = []
+    for block in COMMANDS.finditer(text):
+        for command in block[1].replace("\\\n", "").splitlines():
+            done = subprocess.run(
+                ["sh", "-c", command],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                env=environment,
+            )
+            if done.returncode:
+                wrong.append(f"{command}: status {done.returncode}\n{done.stderr[-2000:]}")
+    return wrong
+
+
+def wrong_in(text: str, folder: Path) -> list[str]:
+    """Runs the sessions of a page; what is not as the page says."""
+    prepare(folder)
     varies = [*ALWAYS, *VARIES.findall(text)]
+    compare = missing if ANY_ORDER in text else difference
     steps, wrong, at = steps_of(text), [], 0
     while at < len(steps):
         first, guests = steps[at], []
@@ -127,6 +177,6 @@ def wrong_in(text: str, folder: Path) -> list[str]:
         typed = "".join(step.command + "\n" for step in guests)
         lines = _run(first.command, folder, typed)
         for step, real in zip([first, *guests], _by_command(lines, guests), strict=True):
-            if found := difference(step.shown, real, varies):
+            if found := compare(step.shown, real, varies):
                 wrong.append(f"line {step.line}: {step.command}\n    {found}")
     return wrong
