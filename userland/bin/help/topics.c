@@ -12,7 +12,7 @@ const struct topic topics[] = {
      "  show section /full                what that section costs, and its granularity hints\n"
      "  dgblsc SHARE_SECTION_FLUID        deletes it\n"
      "  show memory /validate             counts every page of the machine\n"
-     "  monitor                           what the system does, every second, until ^C\n"
+     "  monitor                           CPUs, memory and processes, every second; q quits\n"
      "  ls /tests /bench                  programs that test and measure\n"},
     {"commands", "the commands of this system",
      "  show DISPLAY                      show help lists the displays\n"

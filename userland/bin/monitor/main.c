@@ -3,12 +3,15 @@
  *
  * Every interval (1 second by default) reports where the time of each CPU went, how many processes
  * are in each state, how many threads wait for a CPU, and the free blocks of paged pool. With
- * /RECORD one JSON object per line is appended to FILE and flushed; without it one line is printed.
+ * /RECORD one JSON object per line is appended to FILE and flushed; at a terminal the screen is drawn
+ * anew (screen.c); else one line is printed.
  * /ENDING ends the program after that time, /COUNT after that many readings, and so does an
  * interrupt (^C), a hang-up or SIGTERM: the current reading is then taken and written, so that the
  * file is complete. A time is a number of seconds, or [days-]hours:minutes[:seconds].
  * docs/tracing.md describes the fields.
  */
+#include "monitor.h"
+
 #include <condition.h>
 #include <errno.h>
 #include <signal.h>
@@ -20,42 +23,23 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
-#include <megalith/info.h>
-
-#define CPUS 4
-
-static const char *const state_names[MEGA_STATES] = {
+const char *const state_names[MEGA_STATES] = {
     [MEGA_STATE_CUR] = "CUR",   [MEGA_STATE_COM] = "COM",    [MEGA_STATE_MUTEX] = "MUTEX",
     [MEGA_STATE_LEF] = "LEF",   [MEGA_STATE_HIB] = "HIB",    [MEGA_STATE_RWAST] = "RWAST",
     [MEGA_STATE_SUSP] = "SUSP", [MEGA_STATE_ENDED] = "ENDED"};
 
-/* How a CPU may spend its time; those that are counted late come first. */
-enum { SPIN, INTERRUPT, USER, IDLE, KERNEL, KINDS };
-static const struct {
-    unsigned kind;
-    const char *name;
-} columns[KINDS] = {
+const struct column columns[KINDS] = {
     {KERNEL, "kernel"}, {USER, "user"}, {INTERRUPT, "interrupt"}, {SPIN, "spin"}, {IDLE, "idle"}};
 
-struct times {
-    uint64_t ns[KINDS]; /* so far */
-};
-struct reading {
-    uint64_t ns; /* monotonic */
-    unsigned cpus;
-    struct times cpu[CPUS];
-    uint64_t ready[CPUS]; /* threads that wait for the CPU */
-    struct mega_states states;
-};
-
-static int fail(const char *ident, const char *text, const char *what)
+int fail(const char *ident, const char *text, const char *what)
 {
     fprintf(stderr, "%%MONITOR-E-%s, %s: %s\n", ident, text, what);
     return 1;
 }
 
-static uint64_t monotonic(void)
+uint64_t monotonic(void)
 {
     struct timespec t;
 
@@ -84,9 +68,9 @@ static bool take_cpus(struct reading *r)
     return true;
 }
 
-/* Take a reading of all CPUs at one moment. If this process was preempted between reading the first
- * CPU and the last, the readings are taken again. */
-static bool take(struct reading *r)
+/* If this process was preempted between reading the first CPU and the last, the readings are taken
+ * again. */
+bool take(struct reading *r)
 {
     uint64_t before;
     int status, tries = 0;
@@ -107,7 +91,7 @@ static bool take(struct reading *r)
  * has ended: then the kernel's becomes less than it was. A counter that would fall keeps its value,
  * and what that adds is taken from what others gain, whose turn comes at the next reading: so the
  * recorded differences are never negative, and add up to the time that has passed. */
-static void keep_rising(struct reading *now, const struct reading *before)
+void keep_rising(struct reading *now, const struct reading *before)
 {
     for (unsigned i = 0; i < now->cpus && i < before->cpus; i++) {
         const uint64_t *b = before->cpu[i].ns;
@@ -126,7 +110,7 @@ static void keep_rising(struct reading *now, const struct reading *before)
     }
 }
 
-static double gained(uint64_t now, uint64_t before)
+double gained(uint64_t now, uint64_t before)
 {
     return now > before ? (double)(now - before) / 1e9 : 0;
 }
@@ -193,7 +177,7 @@ static void show(const struct reading *a, const struct reading *b, uint64_t star
     fflush(stdout);
 }
 
-static volatile sig_atomic_t interrupted;
+volatile sig_atomic_t interrupted;
 
 static void interrupt(int signo)
 {
@@ -338,6 +322,8 @@ int main(int argc, char **argv)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    if (!f && isatty(0) && isatty(1))
+        return screen(interval, ending, count);
     status = run(f, file, interval, ending, count);
     if (f && fclose(f) && !status)
         return fail("NOWRITE", file, strerror(errno));

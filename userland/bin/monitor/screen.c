@@ -1,0 +1,258 @@
+/*
+ * monitor at a terminal: bars of the CPUs, memory and paged pool, and the processes, sorted as keys
+ * say. Lines are cut at the terminal's width, and the list at its height, which are asked for each
+ * time.
+ */
+#include "screen.h"
+
+#include <condition.h>
+#include <errno.h>
+#include <poll.h>
+#include <starlet.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+static struct {
+    unsigned rows, columns, line;
+    enum order order;
+    bool reversed, help;
+} view;
+
+static const struct {
+    char key;
+    enum order order;
+    const char *what;
+} orders[] = {{'c', BY_CPU, "CPU"}, {'m', BY_MEMORY, "memory"}, {'f', BY_FAULTS, "faults"},
+              {'i', BY_IO, "I/O"},  {'n', BY_NAME, "name"},     {'p', BY_PID, "pid"}};
+#define ORDERS (sizeof(orders) / sizeof(orders[0]))
+
+/* Print one line of the screen, as much of it as fits. */
+static void __attribute__((format(printf, 1, 2))) put(const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+
+    if (view.line >= view.rows)
+        return;
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    printf("%s%.*s\033[K", view.line++ ? "\n" : "", (int)view.columns - 1, text);
+}
+
+static void measure(void)
+{
+    struct winsize w;
+    bool known = ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_col && w.ws_row;
+
+    view.columns = known ? w.ws_col : 80;
+    view.rows = known ? w.ws_row : 24;
+}
+
+/* A bar of `width` characters for a part of a whole. */
+static const char *bar(char *text, size_t width, double part, char mark)
+{
+    size_t n = part <= 0 ? 0 : part >= 1 ? width : (size_t)(part * (double)width + 0.5);
+
+    memset(text, mark, n);
+    memset(text + n, ' ', width - n);
+    text[width] = 0;
+    return text;
+}
+
+#define BAR 20
+
+static void put_cpus(const struct reading *a, const struct reading *b)
+{
+    double interval = gained(b->ns, a->ns);
+    char text[BAR + 1];
+
+    for (unsigned i = 0; i < b->cpus; i++) {
+        double percent[KINDS], busy;
+
+        for (unsigned k = 0; k < KINDS; k++)
+            percent[k] = interval > 0 ? 100 * gained(b->cpu[i].ns[k], a->cpu[i].ns[k]) / interval
+                                      : 0;
+        busy = interval > 0 ? 100 - percent[IDLE] : 0;
+        put("CPU %-4u[%s]%6.1f%%  kernel %.1f, user %.1f, interrupt %.1f, spin %.1f; %lu waiting",
+            i, bar(text, BAR, busy / 100, '|'), busy > 0 ? busy : 0, percent[KERNEL], percent[USER],
+            percent[INTERRUPT], percent[SPIN], (unsigned long)b->ready[i]);
+    }
+}
+
+static void put_memory(void)
+{
+    struct mega_memory m;
+    struct mega_pool p;
+    char text[BAR + 1];
+
+    if (mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) & 1) {
+        double mb = (double)m.page_size / 1048576.0, used = (double)(m.total - m.free);
+
+        put("Memory  [%s]%6.1f%%  %.0f of %.0f MB: reserved %.0f, page tables %.1f; fluid %.0f MB",
+            bar(text, BAR, used / (double)m.total, '#'), 100 * used / (double)m.total, used * mb,
+            (double)m.total * mb, (double)m.reserved * mb, (double)m.pt_pages * mb,
+            (double)m.fluid * mb);
+    }
+    if (mega$info(MEGA_INFO_POOL, 1, &p, sizeof(p)) & 1)
+        put("Pool    [%s]%6.1f%%  %.2f of %.0f MB paged, %lu free blocks",
+            bar(text, BAR, (double)p.in_use / (double)p.size, '#'),
+            100 * (double)p.in_use / (double)p.size, (double)p.in_use / 1048576.0,
+            (double)p.size / 1048576.0, (unsigned long)p.free_blocks);
+}
+
+static void put_states(const struct reading *now, size_t count)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text), "%lu processes:", (unsigned long)count);
+
+    for (int i = 0; i < MEGA_STATES; i++)
+        if (now->states.count[i])
+            n += snprintf(text + n, sizeof(text) - (size_t)n, " %lu %s",
+                          (unsigned long)now->states.count[i], state_names[i]);
+    put("%s", text);
+}
+
+static void put_processes(const struct processes *all, double interval)
+{
+    printf("\033[7m");
+    put("     Pid  Name             State  Nice   CPU%%    CPU time      Pages   Faults/s      "
+        "I/O/s");
+    printf("\033[0m");
+    for (size_t i = 0; i < all->count && view.line + 1 < view.rows; i++) {
+        const struct process *one = &all->list[i];
+        const struct mega_process *p = &one->now;
+        double per = interval > 0 ? interval : 1;
+
+        put("%8u  %-15.15s  %-5s %5ld %6.1f %11.2f %10lu %10.1f %10.1f", p->pid, p->name,
+            p->waits < MEGA_STATES ? state_names[p->waits] : "?", (long)p->nice,
+            100 * one->used / per, (double)p->cpu_ns / 1e9, (unsigned long)p->rss,
+            one->faults / per, one->io / per);
+    }
+}
+
+static void put_help(void)
+{
+    put("q  quit (^C and ^D, too)");
+    for (size_t i = 0; i < ORDERS; i++)
+        put("%c  sort by %s", orders[i].key, orders[i].what);
+    put("r  the other way round");
+    put("h  this help, and back");
+    put("States: CUR runs, COM is ready, MUTEX waits for a lock, LEF for an event, HIB for a time");
+    put("monitor /RECORD=FILE writes readings to a file; /INTERVAL=SECONDS for others than one");
+}
+
+static void draw(const struct reading *a, const struct reading *b, struct processes *all)
+{
+    measure();
+    view.line = 0;
+    printf("\033[H");
+    put_cpus(a, b);
+    put_memory();
+    put_states(b, all->count);
+    put("%s", "");
+    if (view.help) {
+        put_help();
+    } else {
+        struct processes sorted = {.count = all->count};
+
+        sorted.list = malloc((all->count + 1) * sizeof(*sorted.list));
+        if (sorted.list) {
+            memcpy(sorted.list, all->list, all->count * sizeof(*sorted.list));
+            sort_processes(&sorted, view.order, view.reversed);
+            put_processes(&sorted, gained(b->ns, a->ns));
+        }
+        free(sorted.list);
+    }
+    put("q quit, h help; sorted by %s%s", orders[view.order].what,
+        view.reversed ? ", the other way round" : "");
+    printf("\033[J");
+    fflush(stdout);
+}
+
+/* Handle a key. False: the user wants to leave. */
+static bool key(char c)
+{
+    if (c == 'q' || c == 'Q' || c == 3 || c == 4)
+        return false;
+    if (c == 'h' || c == '?')
+        view.help = !view.help;
+    if (c == 'r')
+        view.reversed = !view.reversed;
+    for (size_t i = 0; i < ORDERS; i++)
+        if (c == orders[i].key)
+            view.order = orders[i].order;
+    return true;
+}
+
+/* Wait for a key until `due`. 1: there was one; 0: the time has come; -1: leave. */
+static int wait_key(uint64_t due)
+{
+    struct pollfd in = {.fd = 0, .events = POLLIN};
+    uint64_t now = monotonic();
+    uint64_t left = now < due ? (due - now + 999999) / 1000000 : 0;
+    char c;
+
+    if (interrupted)
+        return -1;
+    if (poll(&in, 1, left > 1000 ? 1000 : (int)left) <= 0)
+        return interrupted ? -1 : 0;
+    if (read(0, &c, 1) != 1)
+        return -1;
+    return key(c) ? 1 : -1;
+}
+
+static int show_all(uint64_t interval, uint64_t ending, uint64_t count)
+{
+    static struct processes processes[2];
+    static struct reading r[2];
+    uint64_t start = monotonic();
+
+    if (!take(&r[0]) || !take_processes(&processes[0], &processes[1]))
+        return 1;
+    draw(&r[0], &r[0], &processes[0]);
+    for (uint64_t n = 1;; n++) {
+        unsigned now = n % 2, before = !now;
+        uint64_t due = start + n * interval, end = start + ending;
+
+        due = due < end ? due : end;
+        for (int got = 1; got == 1 || monotonic() < due;) {
+            got = wait_key(due);
+            if (got < 0)
+                return 0;
+            if (got > 0)
+                draw(n > 1 ? &r[now] : &r[0], &r[before], &processes[before]); /* the same again */
+        }
+        if (!take(&r[now]) || !take_processes(&processes[now], &processes[before]))
+            return 1;
+        keep_rising(&r[now], &r[before]);
+        draw(&r[before], &r[now], &processes[now]);
+        if (due == end || n == count)
+            return 0;
+    }
+}
+
+int screen(uint64_t interval, uint64_t ending, uint64_t count)
+{
+    struct termios old, raw;
+    int status;
+
+    if (tcgetattr(0, &old) < 0)
+        return fail("NOTERM", "the terminal", strerror(errno));
+    raw = old;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    tcsetattr(0, TCSADRAIN, &raw);
+    printf("\033[?1049h\033[?25l");
+    status = show_all(interval, ending, count);
+    printf("\033[?25h\033[?1049l");
+    fflush(stdout);
+    tcsetattr(0, TCSADRAIN, &old);
+    return status;
+}
