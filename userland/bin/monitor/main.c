@@ -3,8 +3,8 @@
  *
  * Every interval (1 second by default) reports where the time of each CPU went, how many processes
  * are in each state, how many threads wait for a CPU, and the free blocks of paged pool. With
- * /RECORD one JSON object per line is appended to FILE and flushed; at a terminal the screen is drawn
- * anew (screen.c); else one line is printed.
+ * /RECORD one JSON object per line is appended to FILE and flushed; at a terminal the screen is
+ * drawn anew (screen.c); else one line is printed.
  * /ENDING ends the program after that time, /COUNT after that many readings, and so does an
  * interrupt (^C), a hang-up or SIGTERM: the current reading is then taken and written, so that the
  * file is complete. A time is a number of seconds, or [days-]hours:minutes[:seconds].
