@@ -194,7 +194,17 @@ $(B)/user/userland/%.S.o: userland/%.S $(B)/flags/user
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(UCFLAGS) $(UCPPFLAGS) -MMD -MP -c $< -o $@
 
-$(LIB): $(LIB_OBJ) $(B)/flags/user-lib
+# What scripts/cc needs beside the headers.
+DIALECT := $(B)/user/dialect/megalith/upper_case.h
+DIALECT_FOLDERS := userland/lib/include kernel/base/abi
+DIALECT_HEADERS := $(sort $(shell find $(DIALECT_FOLDERS) -name '*.h'))
+$(call flags_file,$(B)/flags/dialect,$(DIALECT_HEADERS))
+
+$(DIALECT): scripts/mkdialect $(DIALECT_HEADERS) $(B)/flags/dialect | $(SETUP)
+	$(Q)rm -rf $(B)/user/dialect
+	$(Q)$(PYTHON) scripts/mkdialect $(B)/user/dialect $(DIALECT_FOLDERS)
+
+$(LIB): $(LIB_OBJ) $(B)/flags/user-lib | $(DIALECT)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@

@@ -102,16 +102,15 @@ bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool pe
 {
     ipl_t ipl = spin_lock(&process_lock);
     uint64_t allowed = p->authorised & PRV_SETPRV ? PRV_ALL : p->authorised;
-    bool may = !enable || !(mask & ~allowed);
+    bool all = !enable || !(mask & ~allowed);
 
-    if (!may)
-        goto out;
+    if (enable)
+        mask &= allowed;
     set_masks(p, changed(p->privileges, enable, mask),
               permanent ? changed(p->permanent, enable, mask) : p->permanent, p->authorised,
               p->rights);
-out:
     spin_unlock(&process_lock, ipl);
-    return may;
+    return all;
 }
 
 void creds_exec(struct process *p)

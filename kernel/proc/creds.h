@@ -42,8 +42,8 @@ void creds_follow_locked(struct process *p, const uint32_t now[3]);
  * thread. 0, or -EAGAIN: there is no account (ACCOUNTS_MAX). IPL 0; takes the table lock. */
 int creds_set(struct process *p, const struct mega_creds *c);
 /* $SETPRV: enable or disable the privileges of `mask` in the current mask, and with `permanent` in
- * the permanent mask too. False, with nothing changed: some of them are not authorised. By p's own
- * thread. IPL 0; takes the table lock. */
+ * the permanent mask too. Only authorised ones are enabled. Returns false if there were others. By
+ * p's own thread. IPL 0; takes the table lock. */
 bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool permanent);
 /* exec: set the current mask to the permanent one. By p's own thread. IPL 0; takes the table
  * lock. */

@@ -37,21 +37,19 @@ struct tracing;
 struct uthread;
 
 /* The privileges of prvdef.h as masks of 64 bits. */
-#define PRV_CMKRNL ((uint64_t)PRV$M_CMKRNL)
-#define PRV_SYSNAM ((uint64_t)PRV$M_SYSNAM)
-#define PRV_GRPNAM ((uint64_t)PRV$M_GRPNAM)
-#define PRV_GROUP  ((uint64_t)PRV$M_GROUP)
-#define PRV_PSWAPM ((uint64_t)PRV$M_PSWAPM)
-#define PRV_SETPRV ((uint64_t)PRV$M_SETPRV)
-#define PRV_WORLD  ((uint64_t)PRV$M_WORLD)
-#define PRV_PRMGBL ((uint64_t)PRV$M_PRMGBL)
-#define PRV_SYSGBL ((uint64_t)PRV$M_SYSGBL)
-#define PRV_PFNMAP ((uint64_t)PRV$M_PFNMAP)
-#define PRV_SYSPRV ((uint64_t)PRV$M_SYSPRV)
-#define PRV_BYPASS ((uint64_t)PRV$M_BYPASS)
-#define PRV_ALL                                                                               \
-    (PRV_CMKRNL | PRV_SYSNAM | PRV_GRPNAM | PRV_GROUP | PRV_PSWAPM | PRV_SETPRV | PRV_WORLD | \
-     PRV_PRMGBL | PRV_SYSGBL | PRV_PFNMAP | PRV_SYSPRV | PRV_BYPASS)
+#define PRV_CMKRNL              ((uint64_t)PRV$M_CMKRNL)
+#define PRV_SYSNAM              ((uint64_t)PRV$M_SYSNAM)
+#define PRV_GRPNAM              ((uint64_t)PRV$M_GRPNAM)
+#define PRV_GROUP               ((uint64_t)PRV$M_GROUP)
+#define PRV_PSWAPM              ((uint64_t)PRV$M_PSWAPM)
+#define PRV_SETPRV              ((uint64_t)PRV$M_SETPRV)
+#define PRV_WORLD               ((uint64_t)PRV$M_WORLD)
+#define PRV_PRMGBL              ((uint64_t)PRV$M_PRMGBL)
+#define PRV_SYSGBL              ((uint64_t)PRV$M_SYSGBL)
+#define PRV_PFNMAP              ((uint64_t)PRV$M_PFNMAP)
+#define PRV_SYSPRV              ((uint64_t)PRV$M_SYSPRV)
+#define PRV_BYPASS              ((uint64_t)PRV$M_BYPASS)
+#define PRV_ALL                 ((1ul << PRV$K_NUMBER_OF_PRIVS) - 1)
 #define RIGHT_MEM_RESIDENT_USER MEGA_RIGHT_MEM_RESIDENT_USER
 
 enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };

@@ -7,6 +7,7 @@
  */
 #include "mm/section/section_gsd.h"
 
+#include "kernel/base/abi/seciddef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/mutex.h"

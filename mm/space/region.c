@@ -43,15 +43,18 @@
 static const struct region_view default_regions[] = {
     {.id = VA$C_P0,
      .flags = VA$M_P0_SPACE,
-     .prot = VA$C_UCREATE_UOWN,
+     .prot = VA$C_REGION_UCREATE_UOWN,
      .start = LAYOUT_P0_FIRST,
      .end = LAYOUT_P1_BASE},
     {.id = VA$C_P1,
      .flags = VA$M_P1_SPACE | VA$M_DESCEND,
-     .prot = VA$C_UCREATE_UOWN,
+     .prot = VA$C_REGION_UCREATE_UOWN,
      .start = LAYOUT_P1_BASE,
      .end = LAYOUT_P1_TOP},
-    {.id = VA$C_P2, .prot = VA$C_UCREATE_UOWN, .start = LAYOUT_P2_BASE, .end = LAYOUT_USER_TOP},
+    {.id = VA$C_P2,
+     .prot = VA$C_REGION_UCREATE_UOWN,
+     .start = LAYOUT_P2_BASE,
+     .end = LAYOUT_USER_TOP},
 };
 
 static struct region *region_of(struct span *s)
@@ -345,7 +348,7 @@ cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t
         *r = (struct region){.id = as->next_region_id++,
                              .flags = flags,
                              /* The less privileged of what is asked and the caller: user. */
-                             .prot = VA$C_UCREATE_UOWN,
+                             .prot = VA$C_REGION_UCREATE_UOWN,
                              .start = start,
                              .end = start + length,
                              .account = r->account};

@@ -56,7 +56,7 @@ static struct _generic_64 make_region(uint64_t bytes, unsigned flags)
     void *va;
     uint64_t length;
 
-    bench_need(sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length) & 1);
+    bench_need(sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &id, &va, &length) & 1);
     return id;
 }
 

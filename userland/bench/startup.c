@@ -98,8 +98,8 @@ static void map_section(struct mapping *m, uint64_t length)
     unsigned flags = opt.private_tables ? 0 : VA$M_SHARED_PTS;
     void *va;
 
-    status_need(sys$create_region_64((wanted + PIECE - 1) & ~(PIECE - 1), VA$C_UCREATE_UOWN, flags,
-                                     &m->region, &va, &region_length),
+    status_need(sys$create_region_64((wanted + PIECE - 1) & ~(PIECE - 1), VA$C_REGION_UCREATE_UOWN,
+                                     flags, &m->region, &va, &region_length),
                 "sys$create_region_64");
     status_need(sys$mgblsc_64(&name, 0, &m->region, 0, length, PSL$C_USER,
                               SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &m->va, &m->length),

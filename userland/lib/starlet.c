@@ -81,10 +81,10 @@ int sys$get_region_info(unsigned int function_code, struct _generic_64 *region_i
 
 int sys$create_gdzro(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
                      unsigned __int64 length_64, unsigned int acmode, unsigned int flags,
-                     unsigned __int64 *reserved_length_64, unsigned __int64 *rad_mask)
+                     unsigned __int64 *reserved_length_64, unsigned __int64 rad_mask)
 {
     return BLOCK(VMS_CREATE_GDZRO, (quad)gs_name_64, (quad)ident_64, prot, length_64, acmode, flags,
-                 (quad)reserved_length_64, (quad)rad_mask);
+                 (quad)reserved_length_64, rad_mask);
 }
 
 int sys$crmpsc_gdzro_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
@@ -92,12 +92,12 @@ int sys$crmpsc_gdzro_64(void *gs_name_64, struct _secid *ident_64, unsigned int 
                         unsigned __int64 section_offset_64, unsigned int acmode, unsigned int flags,
                         void **return_va_64, unsigned __int64 *return_length_64, void *start_va_64,
                         unsigned __int64 map_length_64, unsigned __int64 *reserved_length_64,
-                        unsigned __int64 *rad_mask)
+                        unsigned __int64 rad_mask)
 {
     return BLOCK(VMS_CRMPSC_GDZRO_64, (quad)gs_name_64, (quad)ident_64, prot, length_64,
                  (quad)region_id_64, section_offset_64, acmode, flags, (quad)return_va_64,
                  (quad)return_length_64, (quad)start_va_64, map_length_64, (quad)reserved_length_64,
-                 (quad)rad_mask);
+                 rad_mask);
 }
 
 int sys$mgblsc_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 *region_id_64,

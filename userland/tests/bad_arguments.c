@@ -38,8 +38,8 @@ static struct dsc$descriptor_s program = {13, DSC$K_DTYPE_T, DSC$K_CLASS_S, "bad
 static struct dsc$descriptor_s node = {8, DSC$K_DTYPE_T, DSC$K_CLASS_S, "MEGALITH"};
 static struct dsc$descriptor_s nowhere = {5, DSC$K_DTYPE_T, DSC$K_CLASS_S, (char *)8};
 static struct _secid ident;
-static uint64_t domains = 1, nothing, no_privilege, out[4], p2 = VA$C_P2, region, victim;
-static VA_REGSUM summary;
+static uint64_t nothing, no_privilege, out[4], p2 = VA$C_P2, region, victim;
+static REGSUM summary;
 static unsigned prot_out, pid, csid;
 static IOSB iosb;
 static char *pages, *hole, *victim_va; /* hole: a page of the region where nothing is mapped */
@@ -162,15 +162,15 @@ static struct service services[] = {
     {"sys$create_gdzro",
      VMS_CREATE_GDZRO,
      true,
-     "divvvvOr",
-     {A(&fresh), A(&ident), 0, 8 * MIB, 0, HINT, A(&out[3]), A(&domains)},
+     "divvvvOv",
+     {A(&fresh), A(&ident), 0, 8 * MIB, 0, HINT, A(&out[3]), 1},
      drop_fresh},
     {"sys$crmpsc_gdzro_64",
      VMS_CRMPSC_GDZRO_64,
      true,
-     "divvrvvvoovvOr",
+     "divvrvvvoovvOv",
      {A(&fresh), A(&ident), 0, 8 * MIB, A(&p2), 0, 0, HINT | SEC$M_EXPREG, OUT, 0, 0, A(&out[3]),
-      A(&domains)},
+      1},
      unmap},
     {"sys$mgblsc_64",
      VMS_MGBLSC_64,

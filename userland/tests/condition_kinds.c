@@ -119,7 +119,7 @@ static void arguments(const struct service *s)
     WRONG(s, SS$_ACCVIO, "descriptor not readable", c.name = NULL);
     WRONG(s, SS$_IVGSDNAM, "empty name", c.name = "");
     WRONG(s, SS$_IVGSDNAM, "colon in the name", c.name = "A:B");
-    WRONG(s, SS$_IVSECIDCTL, "invalid match control", c.ident.secid$l_control = 3);
+    WRONG(s, SS$_IVSECIDCTL, "invalid match control", c.ident.secid$l_match = 3);
     WRONG(s, SS$_IVSECFLG, "invalid flag", c.flags |= SEC$M_CRF);
     WRONG(s, SS$_IVACMODE, "invalid access mode", c.acmode = 4);
 }
@@ -239,7 +239,7 @@ static void existing(const struct service *s)
     }
     WRONG(s, SS$_NORMAL, "section exists", (void)c);
     release(s);
-    WRONG(s, SS$_NOSUCHSEC, "section has another version", c.ident.secid$l_control = SEC$K_MATEQU;
+    WRONG(s, SS$_NOSUCHSEC, "section has another version", c.ident.secid$l_match = SEC$K_MATEQU;
           c.ident.secid$l_version = 0x02000001);
     is_status(dgblsc("K", 0), SS$_NORMAL, "the section is deleted");
     if (s->does == (CREATES | MAPS)) {

@@ -28,7 +28,7 @@ static void *va;
 static unsigned __int64 length;
 static GENERIC_64 p0 = {{VA$C_P0}}, p2 = {{VA$C_P2}}, none = {{4711}};
 
-static struct _secid bad_match = {3, 0};
+static struct _secid bad_match = {3, {0}};
 
 /* Makes a descriptor that is valid until the next call. */
 static void *named(const char *name)
@@ -44,8 +44,8 @@ static GENERIC_64 region(uint64_t bytes, unsigned flags)
 {
     GENERIC_64 id = {{0}};
 
-    is_status(sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length), SS$_NORMAL,
-              "a region of %lu bytes is created", bytes);
+    is_status(sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &id, &va, &length),
+              SS$_NORMAL, "a region of %lu bytes is created", bytes);
     return id;
 }
 
@@ -119,7 +119,7 @@ static void regions(void)
 {
     GENERIC_64 id, here = region(16 * PAGE, 0);
     void *start = va;
-    VA_REGSUM sum;
+    REGSUM sum;
 
     is_status(sys$create_region_64(PAGE, 0, 0, &id, &va, &length, start), SS$_VA_IN_USE,
               "a region at the address of another one is refused");
@@ -237,7 +237,7 @@ static void create_and_map(void)
 {
     GENERIC_64 shared = region(16 * MIB, VA$M_SHARED_PTS);
     char *start = va;
-    struct _secid major2 = {SEC$K_MATEQU, 2 << 24}, version1 = {SEC$K_MATALL, 1 << 24};
+    struct _secid major2 = {SEC$K_MATEQU, {2 << 24}}, version1 = {SEC$K_MATALL, {1 << 24}};
     unsigned __int64 mask = 1UL << 40;
     unsigned flags = SEC$M_EXPREG;
 
@@ -267,7 +267,7 @@ static void create_and_map(void)
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &p2, 0, 4, flags, &va, &length),
               SS$_IVACMODE, "$CRMPSC_GDZRO_64: invalid access mode");
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &p2, 0, 0, flags | SEC$M_RAD_HINT, &va,
-                                  &length, 0, 0, 0, &mask),
+                                  &length, 0, 0, 0, mask),
               SS$_BADRAD, "$CRMPSC_GDZRO_64: no such memory domain");
     is_status(sys$crmpsc_gdzro_64(named("V"), 0, 0, 8 * MIB, &p2, 1, 0, flags, &va, &length),
               SS$_OFF_NOTPAGALGN, "$CRMPSC_GDZRO_64: section offset 1");

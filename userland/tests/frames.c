@@ -38,7 +38,8 @@ int main(int argc, char **argv)
     npages = strtoul(argv[3], NULL, 0);
     if (argc > 4 && (setgid(100) != 0 || setuid(100) != 0))
         return 2;
-    status = sys$create_region_64(npages * PAGE, VA$C_UCREATE_UOWN, 0, &region, &va, &length);
+    status = sys$create_region_64(npages * PAGE, VA$C_REGION_UCREATE_UOWN, 0, &region, &va,
+                                  &length);
     if (status == SS$_NORMAL)
         status = sys$crmpsc_gpfn_64(&name, 0, 0, first, npages, &region, 0, PSL$C_USER,
                                     SEC$M_EXPREG | SEC$M_WRT, &va, &length);

@@ -26,7 +26,9 @@ int main(void)
     void *va;
     pid_t child;
 
-    ok(sys$create_region_64(SIZE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length) & 1,
+    ok(sys$create_region_64(SIZE, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va,
+                            &length) &
+           1,
        "a region is created");
     ok(sys$crmpsc_gdzro_64(&name, 0, 0, SIZE, &region, 0, PSL$C_USER,
                            SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length) &

@@ -164,7 +164,7 @@ static void pagfil(void)
     is_status(gpfile("C", 1), SS$_EXGBLPAGFIL, "one more page is refused");
     is_status(gdzro("C", 100), SS$_CREATED_SHPT,
               "GBLPAGFIL does not limit memory-resident sections");
-    sys$create_region_64(16 * PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length);
+    sys$create_region_64(16 * PAGE, VA$C_REGION_UCREATE_UOWN, 0, &id, &va, &length);
     is_status(
         sys$crmpsc_gpfile_64(&d, 0, 0, PAGE, &id, 0, 0, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length),
         SS$_EXGBLPAGFIL, "$crmpsc_gpfile_64 returns the same value");

@@ -36,7 +36,7 @@ static GENERIC_64 region(uint64_t bytes, unsigned flags)
 {
     GENERIC_64 id = {{0}};
 
-    sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length);
+    sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &id, &va, &length);
     return id;
 }
 
@@ -191,7 +191,7 @@ static void scope(void)
 
 static void identity(void)
 {
-    struct _secid made = {SEC$K_MATEQU, 0x02000005}, ask = {SEC$K_MATEQU, 0x02000005};
+    struct _secid made = {SEC$K_MATEQU, {0x02000005}}, ask = {SEC$K_MATEQU, {0x02000005}};
     GENERIC_64 id = region(16 * MIB, 0);
     static const struct {
         unsigned match, version;
@@ -217,12 +217,12 @@ static void identity(void)
     is_status(create(kind, "IDENT", &made, 0, MIB, SEC$M_SYSGBL), created(),
               "a section is created with major version 2, minor version 5");
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ask = (struct _secid){cases[i].match, cases[i].version};
+        ask = (struct _secid){cases[i].match, {cases[i].version}};
         is_status(map("IDENT", &ask, &id, SEC$M_SYSGBL), cases[i].status, "%s", cases[i].what);
     }
     is_status(map("IDENT", 0, &id, SEC$M_SYSGBL), SS$_NORMAL,
               "without an identity any version is found");
-    ask = (struct _secid){SEC$K_MATEQU, 0x02000004};
+    ask = (struct _secid){SEC$K_MATEQU, {0x02000004}};
     is_status(dgblsc("IDENT", &ask, SEC$M_SYSGBL), SS$_NOSUCHSEC,
               "deletion compares the identity, too");
     is_status(dgblsc("IDENT", &made, SEC$M_SYSGBL), SS$_NORMAL, "the section is deleted");

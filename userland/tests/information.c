@@ -147,7 +147,7 @@ static void free_addresses(void)
 {
     GENERIC_64 id = {{VA$C_P0}};
     unsigned __int64 length;
-    VA_REGSUM sum;
+    REGSUM sum;
     void *p0 = mmap((void *)0x10000000, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
                     -1, 0);
     char *p2;
@@ -170,7 +170,7 @@ static void free_addresses(void)
         id.gen64$q_quadword = k;
         is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &length),
                   SS$_NORMAL, "$GET_REGION_INFO of region %u succeeds", k);
-        is(jpi(JPI$_P0_FIRST_FREE_VA_64 + (int)k), (long)sum.va$q_first_free_va,
+        is(jpi(JPI$_P0_FIRST_FREE_VA_64 + (int)k), (long)sum.va$pq_first_free_va,
            "$GET_REGION_INFO returns the same address for region %u", k);
     }
     munmap(p2, 16 * PAGE);

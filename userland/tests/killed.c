@@ -394,8 +394,8 @@ static void section(const char *name, bool tables, bool pagfil)
     void *va;
     int status;
 
-    sys$create_region_64(256 * MIB, VA$C_UCREATE_UOWN, tables ? VA$M_SHARED_PTS : 0, &region, &va,
-                         &length);
+    sys$create_region_64(256 * MIB, VA$C_REGION_UCREATE_UOWN, tables ? VA$M_SHARED_PTS : 0, &region,
+                         &va, &length);
     if (pagfil)
         status = sys$crmpsc_gpfile_64(named(name), NULL, 0, BIG, &region, 0, 3, flags, &va,
                                       &length);

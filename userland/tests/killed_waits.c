@@ -430,7 +430,7 @@ static bool map_section(const char *section, uint64_t bytes)
     void *va;
     int status;
 
-    sys$create_region_64(bytes, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length);
+    sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length);
     count(&shared->calls);
     status = sys$crmpsc_gdzro_64(&d, NULL, 0, bytes, &region, 0, 3,
                                  SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT, &va, &length);

@@ -471,7 +471,7 @@ static void section_names(void)
 
     define("LNM$JOB", "GBL$SHORT", NULL, "MIDDLE", NULL, NULL);
     define("LNM$JOB", "GBL$MIDDLE", NULL, "THE_REAL_NAME", NULL, NULL);
-    sys$create_region_64(8 * MIB, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length);
+    sys$create_region_64(8 * MIB, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length);
     ok(sys$crmpsc_gdzro_64(&d, NULL, 0, 8 * MIB, &region, 0, PSL$C_USER, SEC$M_WRT | SEC$M_EXPREG,
                            &va, &length) &
            1,

@@ -20,7 +20,8 @@ int main(void)
     void *va;
     char c;
 
-    if (!(sys$create_region_64(SIZE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length) &
+    if (!(sys$create_region_64(SIZE, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va,
+                               &length) &
           1))
         return 1;
     if (!(sys$crmpsc_gdzro_64(&name, 0, 0, SIZE, &region, 0, PSL$C_USER,

@@ -35,7 +35,7 @@ static unsigned __int64 length;
 static GENERIC_64 region(uint64_t bytes, unsigned flags)
 {
     GENERIC_64 id = {{0}};
-    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length);
+    int status = sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &id, &va, &length);
 
     if (status != SS$_NORMAL)
         diag("a region of %lu bytes: %s", bytes, mega$condition_text(status));
@@ -46,12 +46,12 @@ static GENERIC_64 default_region(uint64_t id) { return (GENERIC_64){{(long)id}};
 
 static char *first_free(GENERIC_64 id)
 {
-    VA_REGSUM sum = {0};
+    REGSUM sum = {0};
     unsigned __int64 n;
 
     if (sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n) != SS$_NORMAL)
         bail_out("no such region");
-    return (char *)sum.va$q_first_free_va;
+    return (char *)sum.va$pq_first_free_va;
 }
 
 static struct mega_process self(void)

@@ -106,19 +106,19 @@ static void delete_region(void) { range(sys$delete_region_64(region(0), 3, &va, 
 
 static void region_info(void)
 {
-    VA_REGSUM sum = {0};
+    REGSUM sum = {0};
     int status = sys$get_region_info(VA$_REGSUM_BY_ID, region(0), NULL, NULL, sizeof(sum), &sum,
                                      &length);
 
-    printf("%x %x %lx %lx %lx\n", status, sum.va$l_flags, (unsigned long)sum.va$q_start_va,
-           (unsigned long)sum.va$q_region_size, (unsigned long)sum.va$q_first_free_va);
+    printf("%x %x %lx %lx %lx\n", status, sum.va$l_flags, (unsigned long)sum.va$pq_start_va,
+           (unsigned long)sum.va$q_region_size, (unsigned long)sum.va$pq_first_free_va);
 }
 
 static struct _secid *ident(unsigned control, unsigned version)
 {
     static struct _secid secid;
 
-    secid = (struct _secid){.secid$l_control = (unsigned)number(control),
+    secid = (struct _secid){.secid$l_match = (unsigned)number(control),
                             .secid$l_version = (unsigned)number(version)};
     return &secid;
 }

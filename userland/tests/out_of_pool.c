@@ -33,7 +33,7 @@ static struct dsc$descriptor_s other = {5, DSC$K_DTYPE_T, DSC$K_CLASS_S, "OTHER"
 
 static int create_region(GENERIC_64 *id)
 {
-    return sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, id, &va, &length);
+    return sys$create_region_64(PAGE, VA$C_REGION_UCREATE_UOWN, 0, id, &va, &length);
 }
 
 /* Create map entries that do not merge, from the low end of the default region, then regions, until
@@ -168,9 +168,9 @@ int main(void)
               "a section is created");
     is_status(sys$create_gpfn(&frames, 0, 0, BUS_PAGE, 1, 0, 0), SS$_CREATED,
               "a page-frame section is created");
-    is_status(
-        sys$create_region_64(16 * PAGE, VA$C_UCREATE_UOWN, 0, &here, (void **)&pages, &length),
-        SS$_NORMAL, "a region is created");
+    is_status(sys$create_region_64(16 * PAGE, VA$C_REGION_UCREATE_UOWN, 0, &here, (void **)&pages,
+                                   &length),
+              SS$_NORMAL, "a region is created");
     is_status(sys$cretva_64(&here, pages, 4 * PAGE, 0, 0, &va, &length), SS$_NORMAL, "4 pages");
     is_status(sys$cretva_64(&here, pages + 4 * PAGE, 3 * PAGE, 0, 0, &va, &length), SS$_NORMAL,
               "3 pages");

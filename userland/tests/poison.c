@@ -104,7 +104,8 @@ static void section(const char *name, uint64_t bytes, unsigned shared)
     unsigned __int64 length;
     GENERIC_64 region = {{0}};
     void *va;
-    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, shared, &region, &va, &length);
+    int status = sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, shared, &region, &va,
+                                      &length);
 
     if (status == SS$_NORMAL)
         status = sys$crmpsc_gdzro_64(&d, 0, 0, bytes, &region, 0, PSL$C_USER,

@@ -14,7 +14,7 @@
 #include <vadef.h>
 
 #define MIB 0x100000UL
-#define ALL 0x3701510DUL /* the twelve privileges, independently of the headers */
+#define ALL 0x7FFFFFFFFFUL /* the 39 privileges, independently of the headers */
 
 static struct mega_process me(void)
 {
@@ -72,6 +72,9 @@ static void setprv(void)
     is(me().rights, MEGA_RIGHT_MEM_RESIDENT_USER, "process 1 has every rights identifier");
     mask.prv$v_bypass = 1;
     is(mask.prv$q_quadword, PRV$M_BYPASS, "the bit fields of <prvdef.h> match the masks");
+    is((union prvdef){.prv$v_security = 1}.prv$q_quadword, PRV$M_SECURITY, "up to the last one");
+    is((union prvdef){.prv$v_detach = 1}.prv$q_quadword, PRV$M_IMPERSONATE,
+       "DETACH is another name of IMPERSONATE");
     is_status(sys$setprv(0, &mask, 0, &before), SS$_NORMAL, "$SETPRV disables BYPASS");
     is(before.prv$q_quadword, ALL, "$SETPRV returns the previous mask");
     is(me().privileges, ALL & ~(uint64_t)PRV$M_BYPASS, "BYPASS is disabled");
@@ -86,12 +89,14 @@ static void setprv(void)
     is_status(sys$setprv(0, &mask, 0, (union prvdef *)((char *)pair + 4)), SS$_ACCVIO,
               "an output that is not aligned is refused");
     is(me().privileges, ALL, "the refused calls have changed nothing");
-    is_status(set(1, 1UL << 40, 0), SS$_NOPRIV, "a bit that is no privilege cannot be enabled");
+    is_status(set(1, 1UL << 40, 0), SS$_NOTALLPRIV, "a bit that is no privilege is not enabled");
+    is(me().privileges, ALL, "the mask is as before");
     is_status(set(0, 1UL << 40, 0), SS$_NORMAL, "a bit that is no privilege can be disabled");
 }
 
 static int limited(void)
 {
+    union prvdef permanent;
     int wrong = become((struct mega_creds){0200, 5, PRV$M_SYSGBL, PRV$M_SYSGBL | PRV$M_PRMGBL,
                                            0}) != SS$_NORMAL;
 
@@ -99,8 +104,15 @@ static int limited(void)
     wrong += getuid() != 5 || getegid() != 0200;
     wrong += me().rights != 0;
     wrong += !status_is(set(1, PRV$M_PRMGBL, 0), SS$_NORMAL);
-    wrong += !status_is(set(1, PRV$M_PRMGBL | PRV$M_CMKRNL, 1), SS$_NOPRIV);
-    wrong += me().privileges != (PRV$M_SYSGBL | PRV$M_PRMGBL);
+    wrong += !status_is(set(0, ALL, 1), SS$_NORMAL);
+    wrong += me().privileges != 0;
+    /* Those that are authorised are enabled, in both masks, beside one that is not. */
+    wrong += !status_is(set(1, PRV$M_PRMGBL | PRV$M_CMKRNL, 1), SS$_NOTALLPRIV);
+    wrong += me().privileges != PRV$M_PRMGBL;
+    wrong += !status_is(sys$setprv(1, 0, 1, &permanent), SS$_NORMAL);
+    wrong += permanent.prv$q_quadword != PRV$M_PRMGBL;
+    wrong += !status_is(set(1, PRV$M_CMKRNL | PRV$M_TMPMBX, 0), SS$_NOTALLPRIV);
+    wrong += me().privileges != PRV$M_PRMGBL;
     wrong += !status_is(set(0, ALL, 1), SS$_NORMAL);
     wrong += me().privileges != 0;
     wrong += !status_is(set(1, PRV$M_SYSGBL, 0), SS$_NORMAL);
@@ -131,7 +143,7 @@ static void limits(void)
               "member 200000 is refused");
     is_status(become((struct mega_creds){1, 1, PRV$M_SYSGBL, 0, 0}), SS$_BADPARAM,
               "privileges that are not authorised are refused");
-    is_status(become((struct mega_creds){1, 1, 2, 2, 0}), SS$_BADPARAM,
+    is_status(become((struct mega_creds){1, 1, 1UL << 39, 1UL << 39, 0}), SS$_BADPARAM,
               "a bit that is no privilege is refused");
     is_status(become((struct mega_creds){1, 1, 0, 0, 2}), SS$_BADPARAM,
               "a bit that is no rights identifier is refused");

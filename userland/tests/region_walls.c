@@ -69,7 +69,8 @@ struct wall {
 static struct wall wall(enum kind kind, uint64_t bytes, unsigned flags, void *at)
 {
     struct wall w = {.kind = kind, .flags = flags | (kind == SHARED ? VA$M_SHARED_PTS : 0)};
-    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, w.flags, &w.id, &va, &length, at);
+    int status = sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, w.flags, &w.id, &va, &length,
+                                      at);
 
     if (status != SS$_NORMAL)
         bail_out("a region of %lu bytes: %s", bytes, mega$condition_text(status));
@@ -117,11 +118,11 @@ static int inside(const struct wall *w, const void *p, uint64_t n)
 /* Is every page of the region as if it had just been created? */
 static int is_empty(const struct wall *w)
 {
-    VA_REGSUM sum = {0};
+    REGSUM sum = {0};
     unsigned __int64 n;
 
     sys$get_region_info(VA$_REGSUM_BY_ID, (GENERIC_64 *)&w->id, 0, 0, sizeof(sum), &sum, &n);
-    if ((char *)sum.va$q_first_free_va != (w->flags & VA$M_DESCEND ? w->end : w->start))
+    if ((char *)sum.va$pq_first_free_va != (w->flags & VA$M_DESCEND ? w->end : w->start))
         return 0;
     for (char *p = w->start; p < w->end; p += w->kind == SHARED ? MIB : PAGE)
         if (can_read(p))

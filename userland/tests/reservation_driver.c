@@ -151,7 +151,7 @@ static void frames(const struct mega_driver_unit *u)
     is_status(show_frames(u, 1, PAGES), SS$_INVPFN, "a range that is one frame longer is refused");
     is_status(show_frames(u, 0, PAGES), SS$_CREATED,
               "a page-frame section of all frames is created");
-    sys$create_region_64(64 * MIB, VA$C_UCREATE_UOWN, 0, &id, &va, &length);
+    sys$create_region_64(64 * MIB, VA$C_REGION_UCREATE_UOWN, 0, &id, &va, &length);
     is_status(sys$mgblsc_gpfn_64(&d, 0, &id, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va,
                                  &length),
               SS$_NORMAL, "the section is mapped");

@@ -77,8 +77,8 @@ static void use_section(const char *name, bool tables, bool pagfil)
     int status;
 
     describe(&d, name);
-    sys$create_region_64(2 * BYTES, VA$C_UCREATE_UOWN, tables ? VA$M_SHARED_PTS : 0, &region, &va,
-                         &length);
+    sys$create_region_64(2 * BYTES, VA$C_REGION_UCREATE_UOWN, tables ? VA$M_SHARED_PTS : 0, &region,
+                         &va, &length);
     for (;;) {
         uint32_t flags = SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT;
 
@@ -109,7 +109,7 @@ static void page_frames(void)
     void *va;
 
     describe(&d, "DIES_FRAMES");
-    sys$create_region_64(BYTES, VA$C_UCREATE_UOWN, 0, &region, &va, &length);
+    sys$create_region_64(BYTES, VA$C_REGION_UCREATE_UOWN, 0, &region, &va, &length);
     for (;;) {
         if (sys$crmpsc_gpfn_64(&d, NULL, 0, PORTS, 512, &region, 0, 3,
                                SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT, &va, &length) &
@@ -119,7 +119,7 @@ static void page_frames(void)
         sys$mgblsc_gpfn_64(&d, NULL, &region, 8, 8, 3, SEC$M_SYSGBL | SEC$M_EXPREG, &va, &length);
         sys$dgblsc(SEC$M_SYSGBL, &d, NULL);
         sys$delete_region_64(&region, 3, &va, &length);
-        sys$create_region_64(BYTES, VA$C_UCREATE_UOWN, 0, &region, &va, &length);
+        sys$create_region_64(BYTES, VA$C_REGION_UCREATE_UOWN, 0, &region, &va, &length);
     }
 }
 
@@ -148,8 +148,8 @@ static void regions(void)
 
     for (;;) {
         for (int i = 0; i < 4; i++)
-            sys$create_region_64(BYTES, VA$C_UCREATE_UOWN, i & 1 ? VA$M_SHARED_PTS : 0, &id[i], &va,
-                                 &length);
+            sys$create_region_64(BYTES, VA$C_REGION_UCREATE_UOWN, i & 1 ? VA$M_SHARED_PTS : 0,
+                                 &id[i], &va, &length);
         for (int i = 0; i < 4; i++)
             sys$delete_region_64(&id[i], 3, &va, &length);
     }
@@ -164,7 +164,8 @@ static void parts(void)
 
     describe(&d, "DIES_PARTS");
     for (;;) {
-        sys$create_region_64(2 * BYTES, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length);
+        sys$create_region_64(2 * BYTES, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va,
+                             &length);
         if (sys$crmpsc_gdzro_64(&d, NULL, 0, BYTES, &region, 0, 3,
                                 SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT, &va, &length) &
             1) {
@@ -419,7 +420,8 @@ static void permanent(unsigned times)
             void *va;
 
             mega$service_hook = NULL;
-            sys$create_region_64(BYTES, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va, &length);
+            sys$create_region_64(BYTES, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va,
+                                 &length);
             sys$mgblsc_64(&d, NULL, &region, 0, 0, 3, SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT, &va,
                           &length);
             touch(va, length);

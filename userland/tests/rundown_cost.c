@@ -105,7 +105,7 @@ static uint64_t section(unsigned tables)
     uint64_t length;
     void *va;
 
-    sys$create_region_64(2 * GIB, VA$C_UCREATE_UOWN, tables, &region, &va, &length);
+    sys$create_region_64(2 * GIB, VA$C_REGION_UCREATE_UOWN, tables, &region, &va, &length);
     if (!(sys$crmpsc_gdzro_64(&d, NULL, 0, GIB / 4, &region, 0, 3,
                               SEC$M_SYSGBL | SEC$M_EXPREG | SEC$M_WRT, &va, &length) &
           1))

@@ -33,7 +33,7 @@ static unsigned __int64 length;
 static GENERIC_64 region(uint64_t bytes, unsigned flags)
 {
     GENERIC_64 id = {{0}};
-    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length);
+    int status = sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &id, &va, &length);
 
     if (status != SS$_NORMAL)
         diag("a region of %lu bytes: %s", bytes, mega$condition_text(status));
@@ -123,7 +123,7 @@ static int map(const char *name, GENERIC_64 *id, unsigned flags)
 static void pagfil_errors(GENERIC_64 *plain, GENERIC_64 *shared)
 {
     struct dsc$descriptor_s d = named("P"), wrong = named("P:");
-    struct _secid bad = {3, 0};
+    struct _secid bad = {3, {0}};
 
     is_status(create_gpfile("P", MIB + 1, 0), SS$_LEN_NOTPAGMULT,
               "$CREATE_GPFILE: length not a multiple of a page");

@@ -35,7 +35,8 @@ static struct room room(uint64_t bytes, unsigned flags)
     struct room r;
     void *va;
 
-    if (sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &r.id, &va, &length) != SS$_NORMAL)
+    if (sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &r.id, &va, &length) !=
+        SS$_NORMAL)
         bail_out("a region of %lu bytes", bytes);
     r.start = va;
     r.end = r.start + length;

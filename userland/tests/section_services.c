@@ -31,7 +31,7 @@ static unsigned __int64 length;
 static GENERIC_64 region(uint64_t bytes, unsigned flags)
 {
     GENERIC_64 id = {{0}};
-    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length);
+    int status = sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &id, &va, &length);
 
     if (status != SS$_NORMAL)
         diag("a region of %lu bytes: %s", bytes, mega$condition_text(status));
@@ -138,7 +138,7 @@ static void guided_tour(void)
 {
     $DESCRIPTOR64(name, "TOUR");
     GENERIC_64 id = region(16 * MIB, VA$M_SHARED_PTS);
-    struct _secid ident = {SEC$K_MATALL, 0};
+    struct _secid ident = {SEC$K_MATALL, {0}};
     unsigned __int64 gone;
     uint64_t *p;
     void *where;
@@ -186,7 +186,7 @@ static void region_errors(void)
     GENERIC_64 id = region(8 * MIB, 0);
     char *page = mmap(0, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     GENERIC_64 none = {{4711}};
-    VA_REGSUM sum;
+    REGSUM sum;
     unsigned __int64 n;
 
     is_status(sys$create_region_64(8 * MIB, 0, 0, (GENERIC_64 *)page, &va, &length), SS$_ACCVIO,
@@ -217,7 +217,7 @@ static void region_errors(void)
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof(sum), &sum, &n), SS$_NORMAL,
               "$GET_REGION_INFO returns a region by its id");
     ok(n == sizeof(sum) && sum.va$q_region_size == 8 * MIB &&
-           sum.va$q_first_free_va == sum.va$q_start_va,
+           sum.va$pq_first_free_va == sum.va$pq_start_va,
        "it returns the size and addresses of the region");
     is_status(sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, 8, &sum, &n), SS$_BUFFEROVF,
               "a buffer that is too short gets the first bytes");
@@ -232,7 +232,7 @@ static void section_errors(void)
     GENERIC_64 shared = region(32 * MIB, VA$M_SHARED_PTS), plain = region(32 * MIB, 0),
                none = {{99}};
     struct dsc$descriptor_s d = named("");
-    struct _secid bad = {3, 0};
+    struct _secid bad = {3, {0}};
     unsigned __int64 mask = 2;
 
     is_status(create("E", 8 * MIB + 1, 0), SS$_LEN_NOTPAGMULT,
@@ -254,7 +254,7 @@ static void section_errors(void)
               "$CREATE_GDZRO: invalid match control");
     is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 4, 0), SS$_IVACMODE,
               "$CREATE_GDZRO: invalid access mode");
-    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_RAD_HINT, 0, &mask), SS$_BADRAD,
+    is_status(sys$create_gdzro(&d, 0, 0, 8 * MIB, 0, SEC$M_RAD_HINT, 0, mask), SS$_BADRAD,
               "$CREATE_GDZRO: no such memory domain");
     is_status(create("E", 1UL << 40, 0), SS$_INSFLPGS,
               "$CREATE_GDZRO: more pages than there is memory");

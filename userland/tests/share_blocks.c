@@ -51,8 +51,8 @@ static struct mapping room(void)
     struct mapping m;
     void *va;
 
-    if (sys$create_region_64(ROOM, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &m.region, &va, &length) !=
-        SS$_NORMAL)
+    if (sys$create_region_64(ROOM, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &m.region, &va,
+                             &length) != SS$_NORMAL)
         bail_out("a region of 40 GiB");
     m.base = m.va = va;
     return m;

@@ -174,8 +174,9 @@ static int map_in(uint32_t flags, GENERIC_64 *region, void **va, uint64_t *lengt
 
     name.dsc$w_length = (unsigned short)strlen(opt.name);
     name.dsc$a_pointer = (char *)opt.name;
-    status = sys$create_region_64((npages * PAGE + PIECE - 1) & ~(PIECE - 1), VA$C_UCREATE_UOWN,
-                                  flags, region, &region_va, &region_length);
+    status = sys$create_region_64((npages * PAGE + PIECE - 1) & ~(PIECE - 1),
+                                  VA$C_REGION_UCREATE_UOWN, flags, region, &region_va,
+                                  &region_length);
     if (status != SS$_NORMAL)
         die("sys$create_region_64", status);
     status = sys$mgblsc_64(&name, 0, region, 0, 0, 0, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, va,

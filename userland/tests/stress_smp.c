@@ -357,8 +357,8 @@ static void sections(void)
     if (!(status & 1) && status != SS$_DUPLNAM)
         die("sys$create_gdzro", (uint64_t)status, SS$_CREATED);
     if (tables) {
-        status = sys$create_region_64(4 * SECTION_PAGES * PAGE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS,
-                                      &region, &base, &region_length);
+        status = sys$create_region_64(4 * SECTION_PAGES * PAGE, VA$C_REGION_UCREATE_UOWN,
+                                      VA$M_SHARED_PTS, &region, &base, &region_length);
         if (!(status & 1))
             die("sys$create_region_64", (uint64_t)status, SS$_NORMAL);
     }

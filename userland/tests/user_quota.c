@@ -350,7 +350,8 @@ static void make_regions(void)
     long n = 0;
     int status;
 
-    while ((status = sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length)) & 1) {
+    while ((status = sys$create_region_64(PAGE, VA$C_REGION_UCREATE_UOWN, 0, &id, &va, &length)) &
+           1) {
         last = id;
         n++;
     }
@@ -358,7 +359,7 @@ static void make_regions(void)
     say(n);
     say(status);
     sys$delete_region_64(&last, 3, &va, &length);
-    say(sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length));
+    say(sys$create_region_64(PAGE, VA$C_REGION_UCREATE_UOWN, 0, &id, &va, &length));
     say(fork() < 0 ? errno : 0); /* it would have as many */
 }
 

@@ -77,8 +77,8 @@ static int map_section(const char *name, uint64_t bytes, bool shared, void **va)
                                  -1, strlen(name),    (char *)name};
     struct _generic_64 id;
     uint64_t length;
-    int status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, shared ? VA$M_SHARED_PTS : 0, &id,
-                                      va, &length);
+    int status = sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, shared ? VA$M_SHARED_PTS : 0,
+                                      &id, va, &length);
 
     if (!(status & 1))
         return status;

@@ -44,12 +44,12 @@ int main(void)
     CHAR_PQ region, pages;
     GENERIC_64 id;
     unsigned int old_protection;
-    VA_REGSUM summary;
+    REGSUM summary;
     VOID_PQ va;
     int status;
 
     check(get_page_size(), "page size");
-    status = sys$create_region_64(64 * page_size, VA$C_UCREATE_UOWN, VA$M_DESCEND, &id,
+    status = sys$create_region_64(64 * page_size, VA$C_REGION_UCREATE_UOWN, VA$M_DESCEND, &id,
                                   (void **)&region, &region_length, 0);
     check(status, "create a region of 64 pages");
     status = sys$expreg_64(&id, 8 * page_size, PSL$C_USER, 0, (void **)&pages, &length);
@@ -75,7 +75,7 @@ int main(void)
     check(status, "region information");
     printf("  %ld pages, %s, first free page %ld\n", (long)summary.va$q_region_size / page_size,
            summary.va$l_flags & VA$M_DESCEND ? "descending" : "ascending",
-           ((CHAR_PQ)summary.va$q_first_free_va - region) / page_size);
+           ((CHAR_PQ)summary.va$pq_first_free_va - region) / page_size);
 
     status = sys$deltva_64(&id, pages, 2 * page_size, PSL$C_USER, &va, &length);
     check(status, "delete the protected pages");

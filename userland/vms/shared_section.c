@@ -39,8 +39,8 @@ static void create_shared_region(void)
 {
     int status;
 
-    status = sys$create_region_64(REGION_SIZE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region_id,
-                                  &region_va, &region_length);
+    status = sys$create_region_64(REGION_SIZE, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS,
+                                  &region_id, &region_va, &region_length);
     ON_ERROR_STOP;
     printf("Region of %lu bytes, at a multiple of its length: %s\n", region_length,
            (unsigned __int64)region_va % REGION_SIZE == 0 ? "yes" : "no");

@@ -23,4 +23,29 @@ typedef struct _ileb_64 {         /* 32 bytes */
     uint64_t *ileb_64$pq_retlen_addr; /* 0: not wanted */
 } ILEB_64;
 
+/* Entries without a return length, of lists that are read only. The services here take the two
+ * forms above. */
+typedef struct _ile2 { /* 16 bytes */
+    unsigned short ile2$w_length;
+    unsigned short ile2$w_code;
+    void *ile2$ps_bufaddr;
+} ILE2;
+
+typedef struct _ilea_64 {         /* 24 bytes */
+    unsigned short ilea_64$w_mbo; /* must be 1 */
+    unsigned short ilea_64$w_code;
+    int ilea_64$l_mbmo; /* must be -1 */
+    uint64_t ilea_64$q_length;
+    void *ilea_64$pq_bufaddr;
+} ILEA_64;
+
+#define ILE3$K_LENGTH    sizeof(struct _ile3)
+#define ILE3$C_LENGTH    sizeof(struct _ile3)
+#define ILEB_64$K_LENGTH sizeof(struct _ileb_64)
+#define ILEB_64$C_LENGTH sizeof(struct _ileb_64)
+#define ILE2$K_LENGTH    sizeof(struct _ile2)
+#define ILE2$C_LENGTH    sizeof(struct _ile2)
+#define ILEA_64$K_LENGTH sizeof(struct _ilea_64)
+#define ILEA_64$C_LENGTH sizeof(struct _ilea_64)
+
 #endif

@@ -3,17 +3,19 @@
 #define LNMDEF_H
 
 /* Attributes of names and tables, and flags of the services. */
-#define LNM$M_NO_ALIAS    0x1
-#define LNM$M_CONFINE     0x2
-#define LNM$M_CRELOG      0x4
-#define LNM$M_TABLE       0x8
-#define LNM$M_CONCEALED   0x100 /* of a translation */
-#define LNM$M_TERMINAL    0x200 /* of a translation */
-#define LNM$M_EXISTS      0x400 /* of a translation: the requested index exists */
-#define LNM$M_SHAREABLE   0x10000
-#define LNM$M_CLUSTERWIDE 0x20000
-#define LNM$M_CREATE_IF   0x1000000
-#define LNM$M_CASE_BLIND  0x2000000
+#define LNM$M_NO_ALIAS     0x1
+#define LNM$M_CONFINE      0x2
+#define LNM$M_CRELOG       0x4
+#define LNM$M_TABLE        0x8
+#define LNM$M_CONCEALED    0x100 /* of a translation */
+#define LNM$M_TERMINAL     0x200 /* of a translation */
+#define LNM$M_EXISTS       0x400 /* of a translation: the requested index exists */
+#define LNM$M_SHAREABLE    0x10000
+#define LNM$M_CLUSTERWIDE  0x20000
+#define LNM$M_CREATE_IF    0x1000000
+#define LNM$M_CASE_BLIND   0x2000000
+#define LNM$M_INTERLOCKED  0x4000000
+#define LNM$M_LOCAL_ACTION 0x8000000
 
 /* Item codes. */
 #define LNM$_INDEX        1

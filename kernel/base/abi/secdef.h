@@ -1,4 +1,5 @@
-/* Section flags, section identification, match control (STARLET; docs/openvms.md). */
+/* Section flags and match control (STARLET; docs/openvms.md). The identification itself is in
+   seciddef.h. */
 #ifndef SECDEF_H
 #define SECDEF_H
 
@@ -30,15 +31,5 @@
 #define SEC$K_MATALL 0
 #define SEC$K_MATEQU 1
 #define SEC$K_MATLEQ 2
-
-#define SECID$M_MINOR_ID 0xFFFFFF
-#define SECID$M_MAJOR_ID 0xFF000000
-#define SECID$S_SECID    8
-
-struct _secid {
-    unsigned int secid$l_control; /* match control in bits 1:0 */
-    unsigned int secid$l_version; /* minor 23:0, major 31:24 */
-};
-typedef struct _secid SECID;
 
 #endif

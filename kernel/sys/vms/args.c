@@ -20,6 +20,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/descrip.h"
 #include "kernel/base/abi/psldef.h"
+#include "kernel/base/abi/seciddef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
 
@@ -108,13 +109,13 @@ cond_t vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uin
 
 cond_t vms_ident(vaddr_t ua, uint32_t *match, uint32_t *version)
 {
-    struct _secid id = {0, 0};
+    struct _secid id = {.secid$l_match = SEC$K_MATALL};
 
     if (ua && copyin(&id, ua, sizeof(id)) != 0)
         return SS$_ACCVIO;
-    if (id.secid$l_control > SEC$K_MATLEQ)
+    if (id.secid$l_match > SEC$K_MATLEQ)
         return SS$_IVSECIDCTL;
-    *match = id.secid$l_control;
+    *match = id.secid$l_match;
     *version = id.secid$l_version;
     return SS$_NORMAL;
 }

@@ -11,15 +11,17 @@
 #include "kernel/sys/vms/calls.h"
 
 /*
- * $SETPRV(enbflg, prvadr, prmflg, prvprv). The service of the manual sets those privileges that are
- * authorised and returns SS$_NOTALLPRIV if there are others; here a mask with a privilege that is
- * not authorised changes nothing and returns SS$_NOPRIV (docs/services.md). If prvadr is 0, nothing
- * is changed. The previous mask, the permanent one if prmflg is set, is written to prvprv.
+ * $SETPRV(enbflg, prvadr, prmflg, prvprv). If prvadr is 0, nothing is changed. The previous mask,
+ * the permanent one if prmflg is set, is written to prvprv.
+ *
+ *   SS$_NORMAL
+ *   SS$_NOTALLPRIV   success: those that are authorised were enabled, but there were others
+ *   SS$_ACCVIO
  */
 cond_t vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t prvprv)
 {
     struct process *p = process_self();
-    bool permanent = (prmflg & 1) != 0;
+    bool permanent = (prmflg & 1) != 0, all;
     uint64_t mask = 0, before = permanent ? __atomic_load_n(&p->permanent, __ATOMIC_RELAXED)
                                           : process_privileges(p);
 
@@ -27,10 +29,9 @@ cond_t vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t pr
         return SS$_ACCVIO;
     if (vms_probe_quad(prvprv, true) != SS$_NORMAL)
         return SS$_ACCVIO;
-    if (!creds_set_privileges(p, (enbflg & 1) != 0, mask, permanent))
-        return SS$_NOPRIV;
+    all = creds_set_privileges(p, (enbflg & 1) != 0, mask, permanent);
     vms_quad_out(prvprv, before);
-    return SS$_NORMAL;
+    return all ? SS$_NORMAL : SS$_NOTALLPRIV;
 }
 
 cond_t control_set_creds(const uint64_t a[CONTROL_ARGS])

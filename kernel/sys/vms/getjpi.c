@@ -2,28 +2,35 @@
  * $GETJPI: information on a process.
  *
  * All facts about the process are read at one time, under the process table lock, before the first
- * item is answered. Only the first free addresses of its regions are looked up afterwards, in its
- * address space, which is kept by a reference. As on OpenVMS, the items count pagelets of 512
- * bytes.
+ * item is answered. Afterwards are looked up: the first free addresses of its regions, in its
+ * address space, which is kept by a reference; and the CPU time of all its threads, for which the
+ * lock is not held, because they may be many. As on OpenVMS, the items count pagelets of 512 bytes,
+ * CPU time in units of 10 ms, and times of day in units of 100 ns since 17 November 1858.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/jpidef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/statedef.h"
 #include "kernel/base/abi/vadef.h"
+#include "kernel/base/format.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/program_path.h"
+#include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
+#include "kernel/proc/terminal.h"
+#include "kernel/proc/threads.h"
+#include "kernel/sched/timer.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/items.h"
 #include "mm/space/region.h"
 
-#define NAME_MAX 15 /* most characters of a process's name */
-#define PAGELETS (PAGE_SIZE / 512)
-#define FLAGS    0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word in an item list */
+#define NAME_MAX        15 /* most characters of a process's name */
+#define USERNAME_LENGTH 12
+#define PAGELETS        (PAGE_SIZE / 512)
+#define FLAGS           0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word in an item list */
 #define FLAGS_ALL \
     (JPI$M_NO_TARGET_INSWAP | JPI$M_NO_TARGET_AST | JPI$M_IGNORE_TARGET_STATUS | JPI$M_THREAD)
 
@@ -39,11 +46,15 @@ struct target { /* the process that is asked about: arguments, decoded */
 };
 
 struct facts {
-    uint32_t pid, owner, uic_group, uic_member, state, priority, cpu, home_rad;
+    uint64_t pid, owner, uic_group, uic_member, uid, state, priority, cpu, home_rad, threads;
+    uint64_t mode, job_type, files_limit, io, start_ns;
+    uint64_t privileges, authorised, permanent;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
+    struct cpu_time used; /* of all threads; only if an item asks for it */
+    uint64_t zero;        /* of what does not exist here, and so was never used */
     char name[sizeof(((struct process *)NULL)->name)];
-    char image[256];       /* the path, or the beginning of a longer one */
-    struct aspace *aspace; /* a reference, or NULL if the process is exiting */
+    char image[VMS_ANSWER_MAX + 1]; /* the path, or the beginning of a longer one */
+    struct aspace *aspace;          /* a reference, or NULL if the process is exiting */
 };
 
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
@@ -146,10 +157,20 @@ static void note_facts(const struct process *p, struct facts *f)
                         .owner = p->parent ? p->parent->pid : 0,
                         .uic_group = process_uic_group(p),
                         .uic_member = process_uic_member(p),
+                        .uid = process_uid(p),
                         .state = state_of(t),
                         .priority = __atomic_load_n(&t->prio, __ATOMIC_RELAXED),
                         .cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED),
                         .home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED),
+                        .threads = p->nthreads,
+                        .mode = terminal_device_locked(p) ? JPI$K_INTERACTIVE : JPI$K_OTHER,
+                        .job_type = terminal_device_locked(p) ? JPI$K_LOCAL : JPI$K_DETACHED,
+                        .files_limit = rlimit_soft(p, RLIMIT_NOFILE),
+                        .io = load(&p->io),
+                        .start_ns = p->start_ns,
+                        .privileges = process_privileges(p),
+                        .authorised = load(&p->authorised),
+                        .permanent = load(&p->permanent),
                         .aspace = p->aspace};
     str_copy(f->name, p->name, sizeof(f->name));
     str_copy(f->image, program_path_text(p->program), sizeof(f->image));
@@ -232,55 +253,133 @@ static void text(struct vms_answer *a, const char *s)
     memcpy(a->bytes, s, a->length);
 }
 
-/* Set *a to the value of an item. False: the item is not implemented. If f is NULL, only the result
-   matters. */
-static bool answer(uint32_t code, const struct facts *f, struct vms_answer *a)
+/* CPU time in units of 10 ms: in user mode, in the kernel, or in both. */
+enum { USER = 1, KERNEL = 2 };
+static uint64_t cpu_ticks(const struct facts *f, unsigned modes)
 {
-    static const struct facts none;
+    return ((modes & USER ? f->used.user_ns : 0) + (modes & KERNEL ? f->used.system_ns : 0)) /
+           10000000;
+}
 
-    if (!f)
-        f = &none;
+static uint64_t login_time(const struct facts *f)
+{
+    return vms_time(clock_wall_ns() - (clock_ns() - f->start_ns));
+}
+
+/* The name of the process's user, filled up with blanks to 12 characters as on OpenVMS. The kernel
+   keeps no names of users: user 0 is SYSTEM, any other U and its number. */
+static void user_name(struct vms_answer *a, const struct facts *f)
+{
+    char name[USERNAME_LENGTH + 1] = "SYSTEM";
+    size_t n = strlen(name);
+
+    if (f->uid)
+        n = format(name, sizeof(name), "U%u", (unsigned)f->uid);
+    a->length = USERNAME_LENGTH;
+    memset(a->bytes, ' ', USERNAME_LENGTH);
+    memcpy(a->bytes, name, n);
+}
+
+enum kind { LONG, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, OTHER };
+
+#define FACT(field) offsetof(struct facts, field)
+
+/* `from` is the offset of a field of struct facts; of FREE_* the number of a region; of TICKS the
+   modes. */
+static const struct item {
+    uint16_t code;
+    uint8_t kind;
+    uint16_t from;
+} items[] = {
+    {JPI$_PID, LONG, FACT(pid)},
+    {JPI$_OWNER, LONG, FACT(owner)},
+    {JPI$_GRP, LONG, FACT(uic_group)},
+    {JPI$_MEM, LONG, FACT(uic_member)},
+    {JPI$_STATE, LONG, FACT(state)},
+    {JPI$_PRI, LONG, FACT(priority)},
+    {JPI$_PRIB, LONG, FACT(priority)},
+    {JPI$_CPU_ID, LONG, FACT(cpu)},
+    {JPI$_HOME_RAD, LONG, FACT(home_rad)},
+    {JPI$_MODE, LONG, FACT(mode)},
+    {JPI$_JOBTYPE, LONG, FACT(job_type)},
+    {JPI$_KT_COUNT, LONG, FACT(threads)},
+    {JPI$_INITIAL_THREAD_PID, LONG, FACT(pid)},
+    {JPI$_FILLM, LONG, FACT(files_limit)},
+    {JPI$_BUFIO, LONG, FACT(io)},
+    {JPI$_DIRIO, LONG, FACT(zero)},
+    {JPI$_PAGEFLTS, LONG, FACT(faults)},
+    {JPI$_PPGCNT, PAGES, FACT(private_pages)},
+    {JPI$_GPGCNT, PAGES, FACT(global_pages)},
+    {JPI$_WSPEAK, PAGES, FACT(peak_pages)},
+    {JPI$_VIRTPEAK, BYTES, FACT(peak_bytes)},
+    {JPI$_CURPRIV, QUAD, FACT(privileges)},
+    {JPI$_AUTHPRIV, QUAD, FACT(authorised)},
+    {JPI$_PROCPRIV, QUAD, FACT(permanent)},
+    {JPI$_IMAGPRIV, QUAD, FACT(zero)}, /* no program has privileges of its own */
+    {JPI$_PRCNAM, TEXT, FACT(name)},
+    {JPI$_IMAGNAME, TEXT, FACT(image)},
+    {JPI$_FREP0VA, FREE_LONG, VA$C_P0},
+    {JPI$_FREP1VA, FREE_LONG, VA$C_P1},
+    {JPI$_P0_FIRST_FREE_VA_64, FREE_QUAD, VA$C_P0},
+    {JPI$_P1_FIRST_FREE_VA_64, FREE_QUAD, VA$C_P1},
+    {JPI$_P2_FIRST_FREE_VA_64, FREE_QUAD, VA$C_P2},
+    {JPI$_CPUTIM, TICKS, USER | KERNEL},
+    {JPI$_USERTIM, TICKS, USER},
+    {JPI$_KRNLTIM, TICKS, KERNEL},
+    {JPI$_EXECTIM, LONG, FACT(zero)}, /* there are no such modes */
+    {JPI$_SUPRTIM, LONG, FACT(zero)},
+    {JPI$_UIC, OTHER, 0},
+    {JPI$_USERNAME, OTHER, 0},
+    {JPI$_LOGINTIM, OTHER, 0},
+    {JPI$_NODENAME, OTHER, 0},
+};
+
+static const struct item *item_of(uint32_t code)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(items); i++)
+        if (items[i].code == code)
+            return &items[i];
+    return NULL;
+}
+
+static void answer_other(uint32_t code, const struct facts *f, struct vms_answer *a)
+{
     switch (code) {
-    case JPI$_PID:
-        return longword(a, f->pid), true;
-    case JPI$_OWNER:
-        return longword(a, f->owner), true;
     case JPI$_UIC:
-        return longword(a, (f->uic_group & 0xFFFF) << 16 | (f->uic_member & 0xFFFF)), true;
-    case JPI$_STATE:
-        return longword(a, f->state), true;
-    case JPI$_PRI:
-        return longword(a, f->priority), true;
-    case JPI$_CPU_ID:
-        return longword(a, f->cpu), true;
-    case JPI$_HOME_RAD:
-        return longword(a, f->home_rad), true;
-    case JPI$_PRCNAM:
-        return text(a, f->name), true;
-    case JPI$_IMAGNAME:
-        return text(a, f->image), true;
-    case JPI$_PAGEFLTS:
-        return longword(a, f->faults), true;
-    case JPI$_PPGCNT:
-        return longword(a, f->private_pages * PAGELETS), true;
-    case JPI$_GPGCNT:
-        return longword(a, f->global_pages * PAGELETS), true;
-    case JPI$_WSPEAK:
-        return longword(a, f->peak_pages * PAGELETS), true;
-    case JPI$_VIRTPEAK:
-        return longword(a, f->peak_bytes / PAGE_SIZE * PAGELETS), true;
-    case JPI$_FREP0VA:
-        return longword(a, first_free(f->aspace, VA$C_P0)), true;
-    case JPI$_FREP1VA:
-        return longword(a, first_free(f->aspace, VA$C_P1)), true;
-    case JPI$_P0_FIRST_FREE_VA_64:
-        return quadword(a, first_free(f->aspace, VA$C_P0)), true;
-    case JPI$_P1_FIRST_FREE_VA_64:
-        return quadword(a, first_free(f->aspace, VA$C_P1)), true;
-    case JPI$_P2_FIRST_FREE_VA_64:
-        return quadword(a, first_free(f->aspace, VA$C_P2)), true;
+        return longword(a, (f->uic_group & 0xFFFF) << 16 | (f->uic_member & 0xFFFF));
+    case JPI$_USERNAME:
+        return user_name(a, f);
+    case JPI$_LOGINTIM:
+        return quadword(a, login_time(f));
     default:
-        return false;
+        return text(a, VMS_NODE_NAME);
+    }
+}
+
+/* Set *a to the value of an item. */
+static void answer(const struct item *item, const struct facts *f, struct vms_answer *a)
+{
+    const char *field = (const char *)f + item->from;
+
+    switch ((enum kind)item->kind) {
+    case LONG:
+        return longword(a, *(const uint64_t *)field);
+    case QUAD:
+        return quadword(a, *(const uint64_t *)field);
+    case PAGES:
+        return longword(a, *(const uint64_t *)field * PAGELETS);
+    case BYTES:
+        return longword(a, *(const uint64_t *)field / PAGE_SIZE * PAGELETS);
+    case TEXT:
+        return text(a, field);
+    case FREE_LONG:
+        return longword(a, first_free(f->aspace, item->from));
+    case FREE_QUAD:
+        return quadword(a, first_free(f->aspace, item->from));
+    case TICKS:
+        return longword(a, cpu_ticks(f, item->from));
+    case OTHER:
+        return answer_other(item->code, f, a);
     }
 }
 
@@ -298,12 +397,10 @@ static cond_t check_flags(const struct vms_item *item)
 
 static cond_t check_item(const struct vms_item *item, const void *arg)
 {
-    struct vms_answer a;
-
     (void)arg;
     if (item->code == FLAGS)
         return check_flags(item);
-    return answer(item->code, NULL, &a) ? vms_item_probe(item) : SS$_BADITMCOD;
+    return item_of(item->code) ? vms_item_probe(item) : SS$_BADITMCOD;
 }
 
 static cond_t write_item(const struct vms_item *item, const void *facts)
@@ -312,7 +409,25 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
 
     if (item->code == FLAGS)
         return SS$_NORMAL;
-    return answer(item->code, facts, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
+    answer(item_of(item->code), facts, &a);
+    return vms_item_answer(item, &a);
+}
+
+/* If an item asks for CPU time, find it, once for all items. It stays 0 if the process has ended
+   meanwhile. */
+static void note_cpu_time(const struct vms_item_list *list, struct facts *f)
+{
+    struct thread_sums sums;
+
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct item *item = item_of(list->item[i].code);
+
+        if (item && item->kind == TICKS) {
+            if (threads_sums_of((uint32_t)f->pid, f->start_ns, &sums))
+                f->used = sums.used;
+            return;
+        }
+    }
 }
 
 /* Write the answers about the process t. The list has been checked. */
@@ -329,8 +444,10 @@ static cond_t answer_all(const struct target *t, vaddr_t pidadr, vaddr_t iosb,
         status = status == SS$_NORMAL ? SS$_ACCVIO : status;
     if (!pid || status == SS$_NOPRIV)
         return status;
-    if (status == SS$_NORMAL)
+    if (status == SS$_NORMAL) {
+        note_cpu_time(list, &f);
         status = vms_items_each(list, write_item, &f);
+    }
     if (f.aspace)
         aspace_unref(f.aspace); /* may be the last reference, if the process has ended meanwhile */
     return status == SS$_NORMAL ? vms_complete(iosb, status) : status;
@@ -339,7 +456,7 @@ static cond_t answer_all(const struct target *t, vaddr_t pidadr, vaddr_t iosb,
 static cond_t inform(const struct target *t, vaddr_t pidadr, vaddr_t itmlst, vaddr_t iosb)
 {
     struct vms_item_list list;
-    cond_t status = vms_items_check(itmlst, vms_items_next, check_item, &list);
+    cond_t status = vms_items_check(itmlst, vms_items_chained, check_item, &list);
 
     if (status == SS$_NORMAL)
         status = answer_all(t, pidadr, iosb, &list);

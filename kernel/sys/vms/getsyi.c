@@ -3,13 +3,18 @@
  * that does not fit into a longword is returned as the largest longword. Global page table entries
  * and page-file-backed pages stand for pages of 8,192 bytes, as in the parameters. No lock here.
  */
+#include "arch/alpha/hw/cpu.h"
+#include "arch/alpha/hw/hwrpb.h"
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/syidef.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/creds.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/ipi.h"
+#include "kernel/sched/timer.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/items.h"
@@ -17,8 +22,8 @@
 #include "mm/section/section.h"
 #include "sysman/params.h"
 
-#define NODE_NAME      "MEGALITH"
 #define NODE_NAME_MAX  15
+#define ALPHA          2 /* SYI$_ARCH_TYPE */
 #define SECTION_TABLES 3
 
 enum { SECTIONS, GPTES, PAGFIL };
@@ -56,7 +61,54 @@ static uint64_t from_memory(unsigned which)
     return s.total;
 }
 
-enum { PAGE_BYTES, PTES, PROCESSES, DOMAINS, SPACE_LIMIT, PAGE_TABLES, SHARED_PAGE_TABLES };
+/* This system has no page files, and is a node by itself. */
+static uint64_t none(unsigned which)
+{
+    (void)which;
+    return 0;
+}
+
+/* CPUs that run, those that the console reports, and where the first CPU is among them. */
+enum { ONLINE_MASK, ONLINE_COUNT, PRESENT_MASK, PRESENT_COUNT, PRIMARY, CPUS_MOST };
+
+static uint64_t from_cpus(unsigned which)
+{
+    uint64_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_ACQUIRE);
+    uint64_t present = hwrpb_cpus_present() & ((1ul << MAX_CPUS) - 1);
+
+    switch (which) {
+    case ONLINE_MASK:
+        return online;
+    case ONLINE_COUNT:
+        return bit_count(online);
+    case PRESENT_MASK:
+        return present;
+    case PRESENT_COUNT:
+        return bit_count(present);
+    case PRIMARY:
+        return hwrpb_primary();
+    default:
+        return MAX_CPUS;
+    }
+}
+
+static uint64_t boot_time(unsigned which)
+{
+    (void)which;
+    return vms_time(clock_wall_ns() - clock_ns());
+}
+
+enum {
+    PAGE_BYTES,
+    PTES,
+    PROCESSES,
+    DOMAINS,
+    SPACE_LIMIT,
+    PAGE_TABLES,
+    SHARED_PAGE_TABLES,
+    SYSTEM_GROUPS,
+    ARCHITECTURE
+};
 
 static uint64_t from_layout(unsigned which)
 {
@@ -73,6 +125,10 @@ static uint64_t from_layout(unsigned which)
         return LAYOUT_USER_TOP;
     case PAGE_TABLES:
         return LAYOUT_PT_SPACE_BASE;
+    case SYSTEM_GROUPS:
+        return CREDS_MAXSYSGROUP;
+    case ARCHITECTURE:
+        return ALPHA;
     default: /* address of the level-3 PTE that maps the first address of system space */
         return LAYOUT_PT_SPACE_BASE + LAYOUT_L1_SYSTEM_FIRST * PTES_PER_PAGE * PAGE_SIZE;
     }
@@ -124,6 +180,11 @@ static const struct {
     uint32_t (*fill)(struct pair *list);
 } lists[] = {{SYI$_RAD_CPUS, list_cpus}, {SYI$_RAD_MEMSIZE, list_pages}};
 
+static const struct {
+    uint16_t code;
+    const char *text;
+} texts[] = {{SYI$_NODENAME, VMS_NODE_NAME}, {SYI$_ARCH_NAME, "Alpha"}};
+
 /* ---- items ---- */
 
 #define TABLE(table, what) from_section_tables, (table) * SECTION_TABLES + (what)
@@ -158,6 +219,23 @@ static const struct item {
     {SYI$_PTES_PER_PAGE, 4, from_layout, PTES},
     {SYI$_MAXPROCESSCNT, 4, from_layout, PROCESSES},
     {SYI$_RAD_MAX_RADS, 4, from_layout, DOMAINS},
+    {SYI$_ACTIVECPU_CNT, 4, from_cpus, ONLINE_COUNT},
+    {SYI$_AVAILCPU_CNT, 4, from_cpus, PRESENT_COUNT},
+    {SYI$_POTENTIALCPU_CNT, 4, from_cpus, PRESENT_COUNT},
+    {SYI$_MAX_CPUS, 4, from_cpus, CPUS_MOST},
+    {SYI$_PRIMARY_CPUID, 4, from_cpus, PRIMARY},
+    {SYI$_ACTIVE_CPU_MASK, 8, from_cpus, ONLINE_MASK},
+    {SYI$_AVAIL_CPU_MASK, 8, from_cpus, PRESENT_MASK},
+    {SYI$_POTENTIAL_CPU_MASK, 8, from_cpus, PRESENT_MASK},
+    {SYI$_BOOTTIME, 8, boot_time, 0},
+    {SYI$_MAXSYSGROUP, 4, from_layout, SYSTEM_GROUPS},
+    {SYI$_ARCH_TYPE, 4, from_layout, ARCHITECTURE},
+    {SYI$_CLUSTER_MEMBER, 1, none, 0},
+    {SYI$_NODE_CSID, 4, none, 0},
+    {SYI$_PAGEFILE_PAGE, 4, none, 0},
+    {SYI$_PAGEFILE_FREE, 4, none, 0},
+    {SYI$_SWAPFILE_PAGE, 4, none, 0},
+    {SYI$_SWAPFILE_FREE, 4, none, 0},
     {SYI$_PROCESS_SPACE_LIMIT, 8, from_layout, SPACE_LIMIT},
     {SYI$_PT_BASE, 8, from_layout, PAGE_TABLES},
     {SYI$_SHARED_VA_PTES, 8, from_layout, SHARED_PAGE_TABLES},
@@ -181,6 +259,14 @@ static bool answer(uint32_t code, struct vms_answer *a)
         if (lists[i].code == code) {
             if (a)
                 a->length = lists[i].fill((struct pair *)a->bytes);
+            return true;
+        }
+    for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+        if (texts[i].code == code) {
+            if (a) {
+                a->length = (uint32_t)strlen(texts[i].text);
+                memcpy(a->bytes, texts[i].text, a->length);
+            }
             return true;
         }
     if (!item || !a)
@@ -210,7 +296,7 @@ static cond_t write_item(const struct vms_item *item, const void *arg)
     return answer(item->code, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
 }
 
-/* There is only one node: the system id must be omitted or 0, and the name omitted or NODE_NAME. */
+/* There is only one node: the system id must be omitted or 0, and the name omitted or VMS_NODE_NAME. */
 static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
 {
     char name[NODE_NAME_MAX + 2];
@@ -226,7 +312,7 @@ static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
     status = vms_short_name(nodename, name, NODE_NAME_MAX);
     if (status != SS$_NORMAL)
         return status;
-    return strcmp(name, NODE_NAME) == 0 ? SS$_NORMAL : SS$_NOSUCHNODE;
+    return strcmp(name, VMS_NODE_NAME) == 0 ? SS$_NORMAL : SS$_NOSUCHNODE;
 }
 
 /*

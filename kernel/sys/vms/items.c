@@ -93,6 +93,21 @@ cond_t vms_items_next(struct vms_items *l, struct vms_item *item)
     return SS$_NORMAL;
 }
 
+cond_t vms_items_chained(struct vms_items *l, struct vms_item *item)
+{
+    cond_t status = vms_items_next(l, item);
+
+    while (status == SS$_NORMAL && item->code == VMS_ITEM_CHAIN) {
+        unsigned count = l->count;
+
+        status = vms_items_start(l, item->buffer);
+        l->count = count;
+        if (status == SS$_NORMAL)
+            status = vms_items_next(l, item);
+    }
+    return status;
+}
+
 /* Make room for another item. */
 static bool list_grow(struct vms_item_list *list)
 {

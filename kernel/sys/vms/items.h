@@ -10,9 +10,11 @@
 #include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
-#define VMS_ITEMS_MAX       1024  /* entries of a list */
-#define VMS_ITEM_LENGTH_MAX 65535 /* bytes of an item's buffer, in either form */
-#define VMS_ANSWER_MAX      128   /* bytes of an answer */
+#define VMS_ITEMS_MAX       1024    /* entries of a list */
+#define VMS_ITEM_LENGTH_MAX 65535   /* bytes of an item's buffer, in either form */
+#define VMS_ANSWER_MAX      128     /* bytes of an answer */
+#define VMS_ITEM_CHAIN      0xFFFFu /* -1 as a word in an item list */
+#define VMS_NODE_NAME       "MEGALITH"
 
 struct vms_items {  /* a position in a list; used by its owner only */
     vaddr_t at;     /* next entry */
@@ -56,6 +58,10 @@ cond_t vms_items_start(struct vms_items *l, vaddr_t ua);
    entry of a 64-bit list has no MBO and MBMO; SS$_BADBUFLEN: a buffer is longer than
    VMS_ITEM_LENGTH_MAX. */
 cond_t vms_items_next(struct vms_items *l, struct vms_item *item);
+/* The same, and an entry with the code VMS_ITEM_CHAIN (JPI$_CHAIN, LNM$_CHAIN) is replaced by the
+   first entry of the list at its buffer, which may have the other form. Chained lists count as one
+   list, so that one that leads back to itself ends with SS$_BADPARAM. */
+cond_t vms_items_chained(struct vms_items *l, struct vms_item *item);
 /* Copy in the list at ua, to be given back by vms_items_end in every case. `next` reads an entry,
    as vms_items_next does. SS$_NORMAL; SS$_INSFMEM; or an error of vms_items_start or `next`. */
 cond_t vms_items_read(vaddr_t ua, cond_t (*next)(struct vms_items *l, struct vms_item *item),
@@ -75,6 +81,11 @@ cond_t vms_item_probe(const struct vms_item *item);
 /* Write an answer: truncated to the buffer's length, or padded with zeros up to it. The return
    length is the number of bytes of the answer that were written. SS$_NORMAL or SS$_ACCVIO. */
 cond_t vms_item_answer(const struct vms_item *item, const struct vms_answer *answer);
+
+/* The time of day in units of 100 ns since 17 November 1858, which begins 40,587 days before 1970.
+   wall_ns: ns since 1970. */
+#define VMS_EPOCH (40587ul * 24 * 60 * 60 * 10000000)
+static inline uint64_t vms_time(uint64_t wall_ns) { return VMS_EPOCH + wall_ns / 100; }
 
 /* Check the number of an event flag. Services complete at once, so the flag itself is not used.
    SS$_NORMAL; SS$_UNASEFC: it is neither a process's own (0 to 63) nor EFN$C_ENF. */

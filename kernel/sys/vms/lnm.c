@@ -29,7 +29,6 @@
 #include "mm/section/section.h"
 
 #define NAME_MAX LNM$C_NAMLENGTH
-#define CHAIN    0xFFFFu /* LNM$_CHAIN as a word in an item list */
 
 struct lnm_who vms_lnm_who(void)
 {
@@ -110,16 +109,8 @@ static cond_t decode_named(vaddr_t tabnam, vaddr_t lognam, vaddr_t acmode, bool 
    that is too long for any item, for which these services have no value of their own). */
 static cond_t next_item(struct vms_items *l, struct vms_item *item)
 {
-    cond_t status = vms_items_next(l, item);
+    cond_t status = vms_items_chained(l, item);
 
-    while (status == SS$_NORMAL && item->code == CHAIN) {
-        unsigned count = l->count;
-
-        status = vms_items_start(l, item->buffer);
-        l->count = count;
-        if (status == SS$_NORMAL)
-            status = vms_items_next(l, item);
-    }
     return status == SS$_BADBUFLEN ? SS$_BADPARAM : status;
 }
 
@@ -374,7 +365,7 @@ cond_t vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmo
     struct vms_item_list list;
     struct named n;
     uint32_t attributes;
-    cond_t status = decode_attributes(attr, LNM$M_CASE_BLIND, &attributes);
+    cond_t status = decode_attributes(attr, LNM$M_CASE_BLIND | LNM$M_INTERLOCKED, &attributes);
 
     if (status == SS$_NORMAL)
         status = decode_named(tabnam, lognam, acmode, false, &n);

@@ -10,7 +10,7 @@
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 
-_Static_assert(sizeof(VA_REGSUM) == VA$C_REGSUM_LENGTH, "REGSUM is 40 bytes long");
+_Static_assert(sizeof(REGSUM) == VA$C_REGSUM_LENGTH, "REGSUM is 40 bytes long");
 
 static bool privileged(void) { return (process_privileges(process_self()) & PRV_CMKRNL) != 0; }
 
@@ -55,7 +55,7 @@ cond_t vms_get_region_info(uint64_t block)
     uint64_t a[VMS_ARGS_MAX], id = 0, n;
     struct region_view v;
     vaddr_t first_free;
-    VA_REGSUM sum;
+    REGSUM sum;
     cond_t status = vms_args(block, COUNT, COUNT, a);
 
     if (status != SS$_NORMAL)
@@ -74,12 +74,12 @@ cond_t vms_get_region_info(uint64_t block)
                               &first_free);
     if (status != SS$_NORMAL)
         return status;
-    sum = (VA_REGSUM){.va$q_region_id = v.id,
-                      .va$l_flags = v.flags,
-                      .va$l_region_protection = v.prot,
-                      .va$q_start_va = v.start,
-                      .va$q_region_size = v.end - v.start,
-                      .va$q_first_free_va = first_free};
+    sum = (REGSUM){.va$q_region_id = v.id,
+                   .va$l_flags = v.flags,
+                   .va$l_region_protection = v.prot,
+                   .va$pq_start_va = (void *)v.start,
+                   .va$q_region_size = v.end - v.start,
+                   .va$pq_first_free_va = (void *)first_free};
     if (n && copyout(a[BUFFER], &sum, n) != 0)
         return SS$_ACCVIO;
     vms_quad_out(a[LENGTH_OUT], n);

@@ -337,18 +337,14 @@ static cond_t decode_frames(uint64_t start_pfn, uint64_t page_count, struct sect
     return SS$_NORMAL;
 }
 
-/* Decode rad_mask, which is read only if SEC$M_RAD_HINT is set. Bit n stands for domain n; pages
+/* Decode rad_mask, which counts only if SEC$M_RAD_HINT is set. Bit n stands for domain n; pages
    should come from the lowest domain in the mask. Without the flag they come from the domain that
    /RAD of the registry entry names, else from that of the CPU that first accesses a page. */
-static cond_t decode_rad(uint32_t flags, vaddr_t rad_mask, uint8_t *rad)
+static cond_t decode_rad(uint32_t flags, uint64_t mask, uint8_t *rad)
 {
-    uint64_t mask;
-
     *rad = RAD_ANY;
     if (!(flags & SEC$M_RAD_HINT))
         return SS$_NORMAL;
-    if (vms_quad_in(rad_mask, &mask) != SS$_NORMAL)
-        return SS$_ACCVIO;
     if (mask == 0 || mask >> rad_count)
         return SS$_BADRAD;
     *rad = (uint8_t)__builtin_ctzl(mask);

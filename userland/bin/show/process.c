@@ -20,7 +20,7 @@ static const char *state_name(uint32_t state)
 
 static void identity(const struct mega_process *p)
 {
-    char current[128], authorised[128], rights[128];
+    char current[512], authorised[512], rights[128];
 
     mega$format_names(mega$privileges, p->privileges, current, sizeof(current));
     mega$format_names(mega$privileges, p->authorised, authorised, sizeof(authorised));
@@ -74,7 +74,7 @@ bool next_process(uint64_t *count, struct mega_process *p)
 
 int show_process(unsigned q, const char *name)
 {
-    char uic[32], privileges[128];
+    char uic[32], privileges[512];
     struct mega_process p;
     /* Without a PID, shows the caller: the parent of this process, or itself if it has none. */
     uint32_t self = (uint32_t)(getppid() ? getppid() : getpid());

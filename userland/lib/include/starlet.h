@@ -10,8 +10,10 @@
 #include <ints.h>
 #include <iosbdef.h>
 #include <megalith/info.h>
+#include <megalith/missing_services.h>
 #include <prvdef.h>
 #include <secdef.h>
+#include <seciddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,13 +29,13 @@ int sys$get_region_info(unsigned int function_code, struct _generic_64 *region_i
                         void *buffer_address_64, unsigned __int64 *return_length_64);
 int sys$create_gdzro(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
                      unsigned __int64 length_64, unsigned int acmode, unsigned int flags,
-                     unsigned __int64 *reserved_length_64, unsigned __int64 *rad_mask);
+                     unsigned __int64 *reserved_length_64, unsigned __int64 rad_mask);
 int sys$crmpsc_gdzro_64(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
                         unsigned __int64 length_64, struct _generic_64 *region_id_64,
                         unsigned __int64 section_offset_64, unsigned int acmode, unsigned int flags,
                         void **return_va_64, unsigned __int64 *return_length_64, void *start_va_64,
                         unsigned __int64 map_length_64, unsigned __int64 *reserved_length_64,
-                        unsigned __int64 *rad_mask);
+                        unsigned __int64 rad_mask);
 int sys$mgblsc_64(void *gs_name_64, struct _secid *ident_64, struct _generic_64 *region_id_64,
                   unsigned __int64 section_offset_64, unsigned __int64 length_64,
                   unsigned int acmode, unsigned int flags, void **return_va_64,

@@ -115,7 +115,7 @@ static $DESCRIPTOR(paged, "FAULT_PAGED");
 
 static void make_region(uint64_t bytes, unsigned flags)
 {
-    if (sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &region, &start, &length) !=
+    if (sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &region, &start, &length) !=
         SS$_NORMAL)
         bail_out("no region");
 }

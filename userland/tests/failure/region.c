@@ -36,14 +36,14 @@ static void outputs(void)
 static void make_region(void)
 {
     cold_make();
-    if (sys$create_region_64(64 * PAGE, VA$C_UCREATE_UOWN, 0, &region, &start, &length) !=
+    if (sys$create_region_64(64 * PAGE, VA$C_REGION_UCREATE_UOWN, 0, &region, &start, &length) !=
         SS$_NORMAL)
         bail_out("no region");
 }
 
 static void make_shared_region(void)
 {
-    if (sys$create_region_64(4 * PIECE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &start,
+    if (sys$create_region_64(4 * PIECE, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &start,
                              &length) != SS$_NORMAL)
         bail_out("no region");
 }
@@ -74,24 +74,25 @@ static void drop(void)
 
 static long create(void)
 {
-    return sys$create_region_64(64 * PAGE, VA$C_UCREATE_UOWN, 0, &region, &va, &length);
+    return sys$create_region_64(64 * PAGE, VA$C_REGION_UCREATE_UOWN, 0, &region, &va, &length);
 }
 
 static long create_in_p0(void)
 {
-    return sys$create_region_64(64 * PAGE, VA$C_UCREATE_UOWN, VA$M_P0_SPACE, &region, &va, &length);
+    return sys$create_region_64(64 * PAGE, VA$C_REGION_UCREATE_UOWN, VA$M_P0_SPACE, &region, &va,
+                                &length);
 }
 
 static long create_shared(void)
 {
-    return sys$create_region_64(4 * PIECE, VA$C_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va,
+    return sys$create_region_64(4 * PIECE, VA$C_REGION_UCREATE_UOWN, VA$M_SHARED_PTS, &region, &va,
                                 &length);
 }
 
 /* The outputs are probed first, so if they cannot be written nothing has been created. */
 static long create_cold(void)
 {
-    return sys$create_region_64(64 * PAGE, VA$C_UCREATE_UOWN, 0, COLD_ID, COLD_VA, COLD_LEN);
+    return sys$create_region_64(64 * PAGE, VA$C_REGION_UCREATE_UOWN, 0, COLD_ID, COLD_VA, COLD_LEN);
 }
 
 static bool created_cold(long r)

@@ -157,8 +157,8 @@ static void begin(const struct kind *k)
     uint64_t room = k->shared ? (k->length > BLOCK ? 3 * BLOCK : 4 * PIECE) : k->length + 64 * PAGE;
 
     kind = k;
-    if (sys$create_region_64(room, VA$C_UCREATE_UOWN, k->shared ? VA$M_SHARED_PTS : 0, &region,
-                             &start, &length) != SS$_NORMAL)
+    if (sys$create_region_64(room, VA$C_REGION_UCREATE_UOWN, k->shared ? VA$M_SHARED_PTS : 0,
+                             &region, &start, &length) != SS$_NORMAL)
         bail_out("no region for %s", k->name);
 }
 

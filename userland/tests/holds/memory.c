@@ -334,7 +334,8 @@ static void regions(unsigned n)
     void *va;
 
     for (unsigned i = 0; i < n; i++)
-        need(sys$create_region_64(4 * PAGE_BYTES, VA$C_UCREATE_UOWN, 0, &id, &va, &length) & 1);
+        need(sys$create_region_64(4 * PAGE_BYTES, VA$C_REGION_UCREATE_UOWN, 0, &id, &va, &length) &
+             1);
     in_child(touch, (char *)pages_of(1, MAP_PRIVATE), 1);
 }
 

@@ -93,7 +93,7 @@ void op_create_region(void)
         start = (void *)(0x20000000000ul + draw(1024) * PIECE / (1 + draw(2)));
     if (draw(30) == 0)
         flags |= 1u << draw(32);
-    status = sys$create_region_64(bytes, VA$C_UCREATE_UOWN, flags, &id, &va, &length, start);
+    status = sys$create_region_64(bytes, VA$C_REGION_UCREATE_UOWN, flags, &id, &va, &length, start);
     note(1, (uint64_t)status);
     if (!expected("$create_region_64", status, region_errors))
         return;
@@ -135,7 +135,7 @@ void op_delete_region(void)
 void op_region_info(void)
 {
     struct region *r = region_any();
-    VA_REGSUM sum;
+    REGSUM sum;
     uint64_t length;
     struct _generic_64 id = {.gen64$q_quadword = r ? r->id.gen64$q_quadword : draw(30)};
     unsigned function = (unsigned)draw(3);
@@ -144,7 +144,7 @@ void op_region_info(void)
 
     note(3, (uint64_t)status);
     if (expected("$get_region_info", status, info_errors) && r && function == VA$_REGSUM_BY_ID &&
-        (sum.va$q_start_va != (uint64_t)r->start || sum.va$q_region_size != r->bytes))
+        (sum.va$pq_start_va != (void *)r->start || sum.va$q_region_size != r->bytes))
         wrong("region %lx is not where it was made", (unsigned long)id.gen64$q_quadword);
 }
 
@@ -161,7 +161,7 @@ void op_create_section(void)
     if (pagfil)
         status = sys$create_gpfile(&d, NULL, 0, names[k].bytes, 0, scope(k));
     else
-        status = sys$create_gdzro(&d, NULL, 0, names[k].bytes, 0, scope(k), NULL, NULL);
+        status = sys$create_gdzro(&d, NULL, 0, names[k].bytes, 0, scope(k), NULL, 0);
     note(4, (uint64_t)status);
     expected(pagfil ? "$create_gpfile" : "$create_gdzro", status, create_errors);
 }
@@ -234,7 +234,7 @@ void op_create_and_map(void)
                                       &length, NULL, part);
     else
         status = sys$crmpsc_gdzro_64(&d, NULL, 0, names[k].bytes, &id, offset, 3, flags, &va,
-                                     &length, NULL, part, NULL, NULL);
+                                     &length, NULL, part, NULL, 0);
     note(5, (uint64_t)status);
     if (!expected(pagfil ? "$crmpsc_gpfile_64" : "$crmpsc_gdzro_64", status, create_map_errors))
         return;

@@ -108,8 +108,8 @@ void attack_regions(void)
         uint64_t length;
         void *va;
 
-        if (!(sys$create_region_64(SIEGE_PAGE << siege_draw(12), VA$C_UCREATE_UOWN, 0, &region, &va,
-                                   &length) &
+        if (!(sys$create_region_64(SIEGE_PAGE << siege_draw(12), VA$C_REGION_UCREATE_UOWN, 0,
+                                   &region, &va, &length) &
               1))
             siege_nap_ms(100);
         else if (siege_draw(3) == 0)

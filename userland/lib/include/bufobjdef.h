@@ -1,0 +1,12 @@
+/* Handles of buffer objects, of $CREATE_BUFOBJ_64. */
+#ifndef BUFOBJDEF_H
+#define BUFOBJDEF_H
+
+#include <megalith/missing.h>
+
+struct _bufobj {
+    unsigned int bufobj$l_handle[2];
+} MEGA_NOT_HERE;
+typedef struct _generic_64 BUFOBJ_HANDLE;
+
+#endif
