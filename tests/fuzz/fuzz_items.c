@@ -20,6 +20,8 @@
 #include "kernel/base/abi/ssdef.h"
 #include "tests/fuzz/fuzz.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,8 @@
 #define sigset_t kernel_sigset_t /* the host has another type of this name */
 #include "kernel/proc/signal.h"
 #undef sigset_t
+#include "kernel/proc/terminal.h"
+#include "kernel/proc/threads.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/items.h"
 #include "kernel/sys/vms/lnm.h"
@@ -120,6 +124,23 @@ void process_search(uint32_t pgid, enum process_visit (*fn)(struct process *p, v
     if (fn(&me, arg) != PROCESS_STOP)
         fn(&other, arg);
 }
+uint64_t clock_wall_ns(void) { return 1700000000000000000ul; }
+size_t format(char *buf, size_t size, const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(buf, size, fmt, ap);
+    va_end(ap);
+    return (size_t)n;
+}
+uint32_t terminal_device_locked(const struct process *p) { return p->pid; }
+bool threads_sums_of(uint32_t pid, uint64_t start_ns, struct thread_sums *sum)
+{
+    *sum = (struct thread_sums){.used = {123456789, 987654321}};
+    return pid == me.pid && start_ns == me.start_ns;
+}
 void aspace_ref(struct aspace *as) { (void)as; }
 void aspace_unref(struct aspace *as) { (void)as; }
 int region_query(struct aspace *as, uint32_t by, uint64_t id, vaddr_t va, struct region_view *v,
@@ -162,15 +183,16 @@ static bool jpi, mixed; /* which service's items a layout has; mixed: any */
 static uint16_t in_code(struct fuzz_in *in)
 {
     static const uint16_t codes[] = {
-        LNM$_INDEX,    LNM$_STRING,    LNM$_ATTRIBUTES, LNM$_TABLE,  LNM$_LENGTH,
-        LNM$_ACMODE,   LNM$_MAX_INDEX, 0xFFFF,          JPI$_PID,    JPI$_PRCNAM,
-        JPI$_IMAGNAME, JPI$_UIC,       0xFFFE,          JPI$_PPGCNT, JPI$_P2_FIRST_FREE_VA_64,
+        LNM$_INDEX,    LNM$_STRING,    LNM$_ATTRIBUTES, LNM$_TABLE,   LNM$_LENGTH,
+        LNM$_ACMODE,   LNM$_MAX_INDEX, 0xFFFF,          JPI$_PID,     JPI$_PRCNAM,
+        JPI$_IMAGNAME, JPI$_UIC,       0xFFFE,          JPI$_PPGCNT,  JPI$_P2_FIRST_FREE_VA_64,
+        0xFFFF,        JPI$_USERNAME,  JPI$_CPUTIM,     JPI$_CURPRIV, JPI$_LOGINTIM,
         LNM$_STRING};
     unsigned c = in_u8(in);
 
     if (!mixed && jpi)
-        return codes[8 + c % 7];
-    return !mixed ? codes[c % 7] : c < 240 ? codes[c % 16] : in_u16(in);
+        return codes[8 + c % 12];
+    return !mixed ? codes[c % 7] : c < 240 ? codes[c % 21] : in_u16(in);
 }
 
 static uint64_t in_length(struct fuzz_in *in)
@@ -263,7 +285,7 @@ static bool get(void *to, vaddr_t ua, size_t n)
 }
 
 /* Allow writes to all outputs of a list, in either form of iledef.h; *strings counts strings. */
-static void allow_list(vaddr_t ua, bool chains, unsigned *strings)
+static void allow_list(vaddr_t ua, unsigned *strings)
 {
     bool wide = false, first = true;
 
@@ -291,7 +313,7 @@ static void allow_list(vaddr_t ua, bool chains, unsigned *strings)
         if (code == 0)
             return; /* the services take this for the end of the list */
         ua += wide ? sizeof(e64) : sizeof(e);
-        if (chains && code == 0xFFFF) {
+        if (code == 0xFFFF) {
             ua = buffer;
             first = true;
             continue;
@@ -349,7 +371,7 @@ static void crelnm(struct fuzz_in *in, bool changed)
     struct lnm_who who;
     long status;
 
-    allow_list(list, true, &strings);
+    allow_list(list, &strings);
     status = vms_crelnm(attr, table, name, mode, list);
     check_written("$CRELNM", status, changed);
     fuzz_check(changed || !good(status) || strings <= LNM_TRANSLATIONS_MAX,
@@ -407,7 +429,7 @@ static void getjpi(struct fuzz_in *in, bool changed)
     if (n >= 6)
         get(&astadr, block + 48, 8);
     get(&whom, pid, 4);
-    allow_list(list, false, &strings);
+    allow_list(list, &strings);
     if (pid)
         allow(pid, 4);
     if (status_block)
@@ -440,7 +462,7 @@ static void call(struct fuzz_in *in)
     case 2: {
         vaddr_t table = in_name(in), name = in_name(in), list = in_list(in);
 
-        allow_list(list, true, &strings);
+        allow_list(list, &strings);
         check_written("$TRNLNM", vms_trnlnm(0, table, name, 0, list), changed);
         break;
     }

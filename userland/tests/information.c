@@ -6,6 +6,7 @@
  */
 #include <descrip.h>
 #include <efndef.h>
+#include <fcntl.h>
 #include <iledef.h>
 #include <jpidef.h>
 #include <megalith/creds.h>
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <tap.h>
+#include <time.h>
 #include <vadef.h>
 
 #define PAGE 8192UL
@@ -243,6 +245,138 @@ static void wide_lists(void)
     list[1].ileb_64$pq_retlen_addr = (uint64_t *)((char *)&n + 4);
     is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_ACCVIO,
               "a return length that is not aligned is refused");
+}
+
+/* ---- privileges, times, counts ---- */
+
+static uint64_t seconds_of(uint64_t vms) { return vms / 10000000 - 40587UL * 86400; }
+
+static void burn(void)
+{
+    uint64_t from = me().cpu_ns;
+
+    while (me().cpu_ns - from < 100000000)
+        for (volatile int i = 0; i < 1000000; i++)
+            ;
+}
+
+static void account(void)
+{
+    uint64_t now = (uint64_t)time(0), before, io;
+    char user[16];
+    unsigned short n;
+    ILE3 list[] = {{12, JPI$_USERNAME, user, &n}, {0, 0, 0, 0}};
+    int fd = open("/dev/null", O_WRONLY);
+
+    is(jpi(JPI$_CURPRIV), me().privileges, "CURPRIV");
+    is(got, 8, "CURPRIV is a quadword");
+    is(jpi(JPI$_AUTHPRIV), me().authorised, "AUTHPRIV");
+    is(jpi(JPI$_PROCPRIV), me().privileges, "PROCPRIV is the permanent mask");
+    is(jpi(JPI$_IMAGPRIV), 0, "IMAGPRIV is empty");
+    is(jpi(JPI$_GRP), 0, "GRP");
+    is(jpi(JPI$_MEM), 0, "MEM");
+    is(jpi(JPI$_MODE), JPI$K_INTERACTIVE, "MODE: it has a terminal");
+    is(jpi(JPI$_JOBTYPE), JPI$K_LOCAL, "JOBTYPE");
+    is(jpi(JPI$_KT_COUNT), 1, "KT_COUNT");
+    is(jpi(JPI$_INITIAL_THREAD_PID), 1, "INITIAL_THREAD_PID");
+    is(jpi(JPI$_PRIB), jpi(JPI$_PRI), "PRIB");
+    is(jpi(JPI$_FILLM), (uint64_t)sysconf(_SC_OPEN_MAX), "FILLM");
+    is(jpi(JPI$_DIRIO), 0, "DIRIO: there are no disks");
+    io = jpi(JPI$_BUFIO);
+    for (int i = 0; i < 10; i++)
+        if (write(fd, "x", 1) != 1)
+            bail_out("/dev/null");
+    is(jpi(JPI$_BUFIO) - io, 10, "BUFIO counts ten writes");
+    close(fd);
+    before = jpi(JPI$_CPUTIM);
+    burn();
+    ok(jpi(JPI$_CPUTIM) - before >= 9, "CPUTIM counts units of 10 ms");
+    ok(jpi(JPI$_CPUTIM) - jpi(JPI$_USERTIM) - jpi(JPI$_KRNLTIM) < 3,
+       "it is the sum of USERTIM and KRNLTIM");
+    is(jpi(JPI$_EXECTIM) + jpi(JPI$_SUPRTIM), 0, "no time in modes that do not exist");
+    ok(seconds_of(jpi(JPI$_LOGINTIM)) + 600 > now && seconds_of(jpi(JPI$_LOGINTIM)) <= now + 1,
+       "LOGINTIM is some seconds ago");
+    ok(sys$getjpiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 12 &&
+           memcmp(user, "SYSTEM      ", 12) == 0,
+       "USERNAME of user 0 is SYSTEM, with blanks");
+}
+
+static int as_user(void)
+{
+    char user[12];
+    ILE3 list[] = {{12, JPI$_USERNAME, user, 0}, {0, 0, 0, 0}};
+    int wrong = become((struct mega_creds){0300, 0177777, PRV$M_TMPMBX,
+                                           PRV$M_TMPMBX | PRV$M_SECURITY, 0}) != SS$_NORMAL;
+
+    wrong += !status_is(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL);
+    wrong += memcmp(user, "U65535      ", 12) != 0;
+    wrong += jpi(JPI$_GRP) != 0300 || jpi(JPI$_MEM) != 0177777;
+    wrong += jpi(JPI$_CURPRIV) != PRV$M_TMPMBX;
+    return wrong + (jpi(JPI$_AUTHPRIV) != (PRV$M_TMPMBX | PRV$M_SECURITY));
+}
+
+/* JPI$_CHAIN leads to another list; what follows it is not read. */
+static void chains(void)
+{
+    uint64_t pid = 0, mem = 77;
+    ILEB_64 wide[] = {{1, JPI$_PID, -1, 8, &pid, 0}, {0, 0, 0, 0, 0, 0}};
+    ILE3 list[] = {{sizeof(value), JPI$_UIC, &value, 0},
+                   {0, (unsigned short)JPI$_CHAIN, wide, 0},
+                   {sizeof(mem), JPI$_MEM, &mem, 0},
+                   {0, 0, 0, 0}};
+    ILE3 endless[] = {{0, (unsigned short)JPI$_CHAIN, endless, 0}, {0, 0, 0, 0}};
+
+    is(in_child(as_user), 0, "another user has its number as its name, and its own masks");
+    value = 77;
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "a chained list is followed");
+    is(value, 0, "the item before the chain is answered");
+    is(pid, 1, "so is that of the chained list, which has the other form");
+    is(mem, 77, "the item after the chain is not");
+    is_status(sys$getjpiw(0, 0, 0, endless, 0, 0, 0), SS$_BADPARAM,
+              "a list that leads back to itself is refused");
+    list[1].ile3$ps_bufaddr = (void *)8;
+    is_status(sys$getjpiw(0, 0, 0, list, 0, 0, 0), SS$_ACCVIO,
+              "a chain to a list that cannot be read is refused");
+    list[1].ile3$w_code = 0xFFFF;
+    is_status(sys$getsyiw(0, 0, 0, list + 1, 0, 0, 0), SS$_BADITMCOD, "$GETSYI knows no chains");
+}
+
+static void processors(void)
+{
+    char name[16] = {0};
+    unsigned short n;
+    ILE3 list[] = {{15, SYI$_NODENAME, name, &n}, {0, 0, 0, 0}};
+    uint64_t online = syi(SYI$_ACTIVE_CPU_MASK);
+    struct mega_rad r;
+    uint64_t cpus = 0;
+
+    for (int i = 0; mega$info(MEGA_INFO_RAD, i, &r, sizeof(r)) == SS$_NORMAL; i++)
+        cpus |= r.cpus;
+    is(online, cpus, "ACTIVE_CPU_MASK has the CPUs of all domains");
+    is(got, 8, "ACTIVE_CPU_MASK is a quadword");
+    is(syi(SYI$_ACTIVECPU_CNT), __builtin_popcountl(online), "ACTIVECPU_CNT");
+    is(syi(SYI$_AVAIL_CPU_MASK) & online, online, "AVAIL_CPU_MASK contains them");
+    is(syi(SYI$_AVAILCPU_CNT), __builtin_popcountl(syi(SYI$_AVAIL_CPU_MASK)), "AVAILCPU_CNT");
+    is(syi(SYI$_POTENTIAL_CPU_MASK), syi(SYI$_AVAIL_CPU_MASK), "POTENTIAL_CPU_MASK");
+    is(syi(SYI$_POTENTIALCPU_CNT), syi(SYI$_AVAILCPU_CNT), "POTENTIALCPU_CNT");
+    ok(online >> syi(SYI$_PRIMARY_CPUID) & 1, "PRIMARY_CPUID");
+    is(syi(SYI$_MAX_CPUS), 4, "MAX_CPUS");
+    is(syi(SYI$_ARCH_TYPE), 2, "ARCH_TYPE");
+    is(syi(SYI$_MAXSYSGROUP), 8, "MAXSYSGROUP");
+    is(syi(SYI$_CLUSTER_MEMBER), 0, "CLUSTER_MEMBER");
+    is(got, 1, "CLUSTER_MEMBER is a byte");
+    is(syi(SYI$_NODE_CSID), 0, "NODE_CSID");
+    is(syi(SYI$_PAGEFILE_PAGE) + syi(SYI$_PAGEFILE_FREE) + syi(SYI$_SWAPFILE_PAGE) +
+           syi(SYI$_SWAPFILE_FREE),
+       0, "there are no page files");
+    ok(seconds_of(syi(SYI$_BOOTTIME)) <= seconds_of(jpi(JPI$_LOGINTIM)) + 1,
+       "BOOTTIME is before the first process");
+    ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 8 &&
+           memcmp(name, "MEGALITH", 9) == 0,
+       "NODENAME");
+    list[0].ile3$w_code = SYI$_ARCH_NAME;
+    ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 5 && memcmp(name, "Alpha", 6) == 0,
+       "ARCH_NAME");
 }
 
 /* ---- other processes ---- */
@@ -553,6 +687,9 @@ int main(void)
     free_addresses();
     names();
     wide_lists();
+    account();
+    chains();
+    processors();
     others();
     privileges();
     system_items();

@@ -296,7 +296,7 @@ static cond_t write_item(const struct vms_item *item, const void *arg)
     return answer(item->code, &a) ? vms_item_answer(item, &a) : SS$_BADITMCOD;
 }
 
-/* There is only one node: the system id must be omitted or 0, and the name omitted or VMS_NODE_NAME. */
+/* There is only one node: the system id must be omitted or 0, the name omitted or VMS_NODE_NAME. */
 static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
 {
     char name[NODE_NAME_MAX + 2];

@@ -2,6 +2,8 @@
 #ifndef LIB$ROUTINES_H
 #define LIB$ROUTINES_H
 
+#include <megalith/missing_library.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -19,7 +19,6 @@
 #define globaldef
 /* The value of such a symbol is an address that the linker of OpenVMS finds in another object; the
  * constants of the system are macros in its headers here. */
-#define globalvalue \
-    _Pragma("GCC error \"globalvalue is not supported: include the header of the constant\"") extern
+#define globalvalue _Pragma("GCC error \"globalvalue is not supported: use a header\"") extern
 
 #endif

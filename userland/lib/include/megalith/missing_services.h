@@ -178,7 +178,6 @@ MEGA_MISSING(sys$setsfm)
 MEGA_MISSING(sys$setssf)
 MEGA_MISSING(sys$set_return_value)
 MEGA_MISSING(sys$signal_array_64)
-MEGA_MISSING(sys$unwind)
 
 MEGA_MISSING(sys$check_fen)
 MEGA_MISSING(sys$ieee_set_fp_control)
