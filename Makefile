@@ -82,7 +82,8 @@ ULDFLAGS := -static -Wl,--no-relax
 HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
 	-fsanitize=address$(comma)undefined -fno-sanitize-recover=all)
 HCFLAGS := -std=gnu11 $(if $(COVERAGE),-O0,-O1) -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
-HCPPFLAGS := -Itests/host/include -I. -D__MEGALITH_HOST__
+HCPPFLAGS := -Itests/host/include -I. -idirafter userland/lib/include \
+	-idirafter kernel/base/abi -D__MEGALITH_HOST__
 
 # flags_file writes a text (compiler flags, a list of files) to a file, unless the file contains it
 # already; targets built with these flags depend on the file. It is written while make reads this

@@ -23,6 +23,7 @@ NEEDS = {
     r'kernel="test"|TEST_KERNEL|build/test\b|lib\.conditions|scripts/bench|megalith\.bench': (
         "test-kernel"
     ),
+    r"build/host/test_rtl_time": "build/host/test_rtl_time",
     r"build/ubsan": "ubsan",
     r"build/races": "races",
     r"megalith\.verify\.c|megalith\.verify import .*c(overage|ounters)": "counting",

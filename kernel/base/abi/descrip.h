@@ -9,9 +9,16 @@
 #include <stdint.h>
 
 #define DSC$K_DTYPE_T   14
-#define DSC$K_CLASS_S   1
+#define DSC$K_CLASS_Z   0  /* not said: as S */
+#define DSC$K_CLASS_S   1  /* of fixed length */
+#define DSC$K_CLASS_D   2  /* dynamic: allocated by STR$ routines */
+#define DSC$K_CLASS_A   4  /* an array */
+#define DSC$K_CLASS_SD  9  /* with a scale */
+#define DSC$K_CLASS_NCA 10 /* an array that may have gaps */
+#define DSC$K_CLASS_VS  11 /* of varying length: a word before the characters has it */
 #define DSC64$K_DTYPE_T DSC$K_DTYPE_T
 #define DSC64$K_CLASS_S DSC$K_CLASS_S
+#define DSC64$K_CLASS_D DSC$K_CLASS_D
 
 struct dsc$descriptor {
     unsigned short dsc$w_length;

@@ -7,6 +7,7 @@
 
 #define SS$_NORMAL          1
 #define SS$_WASCLR          1
+#define SS$_CONTINUE        1
 #define SS$_WASSET          9
 #define SS$_ACCVIO          12
 #define SS$_BADPARAM        20
@@ -36,6 +37,7 @@
 #define SS$_IVSECFLG        364
 #define SS$_IVSSRQ          372
 #define SS$_IVSTSFLG        380
+#define SS$_IVTIME          388
 #define SS$_LENVIO          396
 #define SS$_LKWSETFUL       404
 #define SS$_MBTOOSML        412
@@ -65,11 +67,24 @@
 #define SS$_SUSPENDED       932
 #define SS$_NOSHMBLOCK      948
 #define SS$_NOWRT           1020
+#define SS$_BREAK           1044
+#define SS$_OPCDEC          1084
 #define SS$_PAGRDERR        1092
+#define SS$_ROPRAND         1108
+#define SS$_DEBUG           1132
+#define SS$_INTOVF          1148
+#define SS$_INTDIV          1156
+#define SS$_FLTOVF          1164
+#define SS$_FLTDIV          1172
+#define SS$_FLTUND          1180
+#define SS$_SUBRNG          1196
+#define SS$_HPARITH         1284
+#define SS$_STKOVF          1364
 #define SS$_BUFFEROVF       1537
 #define SS$_CONTROLO        1545
 #define SS$_CONTROLY        1553
 #define SS$_CREATED         1561
+#define SS$_MSGNOTFND       1569
 #define SS$_NOTRAN          1577
 #define SS$_SUPERSEDE       1585
 #define SS$_REMOTE          1609
@@ -86,8 +101,13 @@
 #define SS$_ENDOFFILE       2160
 #define SS$_MBFULL          2264
 #define SS$_NONEXPR         2280
+#define SS$_NOHANDLER       2296
+#define SS$_NOSIGNAL        2304
 #define SS$_NOSUCHDEV       2312
 #define SS$_NOSUCHFILE      2320
+#define SS$_RESIGNAL        2328
+#define SS$_UNWIND          2336
+#define SS$_UNWINDING       2344
 #define SS$_NOMOREFILES     2352
 #define SS$_NOSUCHSEC       2424
 #define SS$_NOMOREPROC      2472

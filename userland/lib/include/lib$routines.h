@@ -3,6 +3,8 @@
 #define LIB$ROUTINES_H
 
 #include <megalith/missing_library.h>
+#include <rtl/fao.h>
+#include <rtl/time.h>
 
 #ifdef __cplusplus
 extern "C" {

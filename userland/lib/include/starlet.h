@@ -12,6 +12,9 @@
 #include <megalith/info.h>
 #include <megalith/missing_services.h>
 #include <prvdef.h>
+#include <rtl/fao.h>
+#include <rtl/optional.h>
+#include <rtl/time.h>
 #include <secdef.h>
 #include <seciddef.h>
 
@@ -101,18 +104,6 @@ int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 l
  * in <megalith/info.h>. */
 int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a2,
                  unsigned __int64 a3, unsigned __int64 a4, unsigned __int64 a5);
-
-/* MEGA_FIRST_N calls f with the first N arguments. A macro that appends N - M zeros to its
- * arguments thereby requires at least M of them. */
-#define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)
-#define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...)        (f)(a, b, c, d, e, g, h, i)
-#define MEGA_FIRST_10(f, a, b, c, d, e, g, h, i, j, k, ...) (f)(a, b, c, d, e, g, h, i, j, k)
-#define MEGA_FIRST_12(f, a, b, c, d, e, g, h, i, j, k, l, m, ...) \
-    (f)(a, b, c, d, e, g, h, i, j, k, l, m)
-#define MEGA_FIRST_13(f, a, b, c, d, e, g, h, i, j, k, l, m, n, ...) \
-    (f)(a, b, c, d, e, g, h, i, j, k, l, m, n)
-#define MEGA_FIRST_14(f, a, b, c, d, e, g, h, i, j, k, l, m, n, o, ...) \
-    (f)(a, b, c, d, e, g, h, i, j, k, l, m, n, o)
 
 #define sys$create_region_64(...) MEGA_FIRST_7(sys$create_region_64, __VA_ARGS__, 0)
 #define sys$create_gdzro(...)     MEGA_FIRST_8(sys$create_gdzro, __VA_ARGS__, 0, 0)
