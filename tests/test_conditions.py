@@ -36,6 +36,42 @@ def test_every_condition_value_has_its_name(tmp_path: Path) -> None:
     assert done.text.splitlines() == [*expected, "condition value 4711 (0x1267)"]
 
 
+def texts() -> dict[str, list[str]]:
+    """The rows of the table of messages: prefix and names."""
+    table = (TOP / "userland/lib/include/messages.def").read_text()
+    rows: dict[str, list[str]] = {}
+    for prefix, name in re.findall(r"^MESSAGE\((\w+\$_), (\w+),", table, re.M):
+        rows.setdefault(prefix, []).append(prefix + name)
+    return rows
+
+
+def test_every_condition_value_has_one_text() -> None:
+    headers = {
+        "SS$_": "kernel/base/abi/ssdef.h",
+        "LIB$_": "userland/lib/include/libdef.h",
+        "STR$_": "userland/lib/include/strdef.h",
+    }
+    for prefix, header in headers.items():
+        text = (TOP / header).read_text()
+        pairs = re.findall(rf"^#define ({re.escape(prefix)}\w+) +(\d+)$", text, re.M)
+        values = {name: int(n) for name, n in pairs if not name.endswith("_FACILITY")}
+        rows = texts()[prefix]
+        assert len(rows) == len(set(rows)) and not set(rows) - set(values)
+        told = [values[name] for name in rows] + [1]
+        assert not [name for name, value in values.items() if value not in told]
+        assert len(set(told)) >= len(told) - 1
+
+
+def test_every_value_that_a_service_returns_has_a_text() -> None:
+    page = (TOP / "docs/condition-values.md").read_text()
+    found = set(re.findall(r"^\| (SS\$_\w+) \|", page, re.M))
+    assert len(found) > 60 and not found - set(texts()["SS$_"])
+    for path in (TOP / "userland/lib").glob("*.c"):
+        for prefix, name in re.findall(r"\b(SS|LIB|STR)(\$_[A-Z_]+)\b", path.read_text()):
+            if name not in ("$_FACILITY", "$_NORMAL", "$_WASCLR", "$_CONTINUE"):
+                assert prefix + name in texts()[prefix + "$_"], path
+
+
 def test_share_section_names_the_refusal() -> None:
     done = run_guest("/tests/share_section", "--fluid", "--size", "4G", memory="512M").expect(2)
     assert "SS$_INSFLPGS, condition value 9292 (0x244C)\n" in done.console

@@ -180,8 +180,8 @@ def test_the_server_as_an_ordinary_user(tmp_path: Path) -> None:
     granted = [*words, "--rights", "VMS$MEM_RESIDENT_USER", "--", "/server"]
     done = run_guest(*granted, options=options).expect(SS_NORMAL)
     assert done.text == SERVER
-    done = run_guest(*words, "--", "/server", options=options).expect(1)
-    assert "%SYSTEM-E-NOMEMRESID, SS$_NOMEMRESID" in done.console
+    done = run_guest(*words, "--", "/server", options=options).expect(4)
+    assert "%SYSTEM-F-NOMEMRESID, operation requires the VMS$MEM_RESIDENT_USER" in done.console
 
 
 def test_regions_that_ascend_and_descend(tmp_path: Path) -> None:

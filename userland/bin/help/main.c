@@ -6,6 +6,8 @@
 
 #include <condition.h>
 #include <ctype.h>
+#include <descrip.h>
+#include <starlet.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +65,25 @@ static bool condition_of(const char *word, int *status)
     return false;
 }
 
+/* Name, number and message; of a message with parameters ("..., reason mask=!XB", "... at PC=!XH")
+ * the part before them. */
+static void tell(int status)
+{
+    char line[256];
+    struct dsc$descriptor_s text = {sizeof(line) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S, line};
+    unsigned short n;
+    char *end;
+
+    sys$getmsg((unsigned)status, &n, &text, 1, NULL);
+    line[n] = '\0';
+    if ((end = strchr(line, '!'))) {
+        while (end > line && strncmp(end, ", ", 2) != 0 && strncmp(end, " at ", 4) != 0)
+            end--;
+        *end = '\0';
+    }
+    printf("%s: %s\n", mega$condition_text(status), line);
+}
+
 int main(int argc, char **argv)
 {
     const char *text;
@@ -81,7 +102,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "help: nothing is known of %s; help lists the topics\n", argv[1]);
         return 1;
     }
-    printf("%s\n", mega$condition_text(status));
+    tell(status);
     text = condition_help(status);
     fill(text ? text : "No service of this system returns it.");
     return 0;

@@ -13,6 +13,8 @@
 #include <megalith/missing_services.h>
 #include <prvdef.h>
 #include <rtl/fao.h>
+#include <rtl/handler.h>
+#include <rtl/message.h>
 #include <rtl/optional.h>
 #include <rtl/time.h>
 #include <secdef.h>

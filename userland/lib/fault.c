@@ -1,0 +1,101 @@
+/* Faults of the program as conditions: signals of POSIX are caught once a handler was established,
+ * unless the program has caught them itself. */
+#include "handlers.h"
+
+#include <signal.h>
+#include <ssdef.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+#define PS_USER 0x1b
+
+/* Looks for the frame that was interrupted: its code is at pc, and its CFA is known one frame
+ * further out. */
+struct place {
+    uintptr_t pc, cfa;
+    bool next;
+};
+
+static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *argument)
+{
+    struct place *p = argument;
+
+    if (p->next) {
+        p->cfa = _Unwind_GetCFA(context);
+        return _URC_END_OF_STACK;
+    }
+    p->next = _Unwind_GetIP(context) == p->pc;
+    return _URC_NO_REASON;
+}
+
+static unsigned arithmetic(int code)
+{
+    switch (code) {
+    case FPE_INTDIV:
+        return SS$_INTDIV;
+    case FPE_INTOVF:
+        return SS$_INTOVF;
+    case FPE_FLTDIV:
+        return SS$_FLTDIV;
+    case FPE_FLTOVF:
+        return SS$_FLTOVF;
+    case FPE_FLTUND:
+        return SS$_FLTUND;
+    case FPE_FLTSUB:
+        return SS$_SUBRNG;
+    default:
+        return SS$_ROPRAND;
+    }
+}
+
+static void caught(int signal, siginfo_t *info, void *context)
+{
+    const ucontext_t *uc = context;
+    struct place place = {.pc = (uintptr_t)uc->uc_mcontext.sc_pc};
+    struct signalled *s = mega$new_signal();
+    size_t n = 0;
+
+    if (!s)
+        _Exit(EXIT_FAILURE);
+    switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+        s->quadwords[n++] = SS$_ACCVIO;
+        s->quadwords[n++] = 0; /* the reason is not told */
+        s->quadwords[n++] = (int64_t)info->si_addr;
+        break;
+    case SIGFPE:
+        s->quadwords[n++] = arithmetic(info->si_code);
+        break;
+    case SIGTRAP:
+        s->quadwords[n++] = SS$_BREAK;
+        break;
+    default:
+        s->quadwords[n++] = SS$_OPCDEC;
+        break;
+    }
+    s->quadwords[n++] = (int64_t)place.pc;
+    s->quadwords[n++] = PS_USER;
+    s->count = n;
+    _Unwind_Backtrace(look, &place);
+    s->cfa = place.cfa;
+    if (mega$dispatch(s)) { /* the instruction is tried again */
+        mega$forget_signal(s);
+        return;
+    }
+    mega$report(s);
+    mega$end((unsigned)s->longwords[1] | 4);
+}
+
+void mega$catch_faults(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    /* Not blocked while it is handled: an unwind leaves the handler, and faults of handlers are
+     * conditions too. */
+    struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_NODEFER}, old;
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
+}

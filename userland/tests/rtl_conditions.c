@@ -1,0 +1,390 @@
+// TAP
+// RUN: --smp 2
+/*
+ * Conditions and their handlers: the order in which they are called, resignalling, continuing,
+ * unwinding, faults, handlers of other threads, signals inside handlers; the lines that are
+ * printed, and exit statuses.
+ */
+#include <chfdef.h>
+#include <descrip.h>
+#include <lib$routines.h>
+#include <libdef.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stsdef.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <unistd.h>
+
+typedef struct chf$signal_array SIGNAL;
+typedef struct chf$mech_array MECHANISM;
+
+static char called[200]; /* what happened, a word each */
+static volatile int zero;
+
+static void note(const char *word)
+{
+    strcat(called, word);
+    strcat(called, " ");
+}
+
+static int pass_on(SIGNAL *s, MECHANISM *m)
+{
+    (void)m;
+    note(s->chf$l_sig_name == SS$_UNWIND ? "outer-unwound" : "outer");
+    return SS$_RESIGNAL;
+}
+
+static int go_on(SIGNAL *s, MECHANISM *m)
+{
+    (void)m;
+    note(s->chf$l_sig_name == SS$_UNWIND ? "unwound" : "continue");
+    return SS$_CONTINUE;
+}
+
+static int unwind_default(SIGNAL *s, MECHANISM *m)
+{
+    note(s->chf$l_sig_name == SS$_UNWIND ? "unwound" : "unwinding");
+    if (s->chf$l_sig_name != SS$_UNWIND) {
+        m->chf$q_mch_savr0 = 0x123456789;
+        is(sys$unwind(0, 0), SS$_NORMAL, "an unwind is asked for");
+        is(sys$unwind(0, 0), SS$_UNWINDING, "but once");
+    }
+    return SS$_RESIGNAL;
+}
+
+static int unwind_here(SIGNAL *s, MECHANISM *m)
+{
+    note(s->chf$l_sig_name == SS$_UNWIND ? "unwound" : "back");
+    if (s->chf$l_sig_name != SS$_UNWIND)
+        sys$unwind(&m->chf$l_mch_depth, 0);
+    return SS$_RESIGNAL;
+}
+
+static __attribute__((noinline)) int signals(int status)
+{
+    int result = lib$signal(status);
+
+    note("returned");
+    return result;
+}
+
+static __attribute__((noinline)) int passes(int status)
+{
+    int result;
+
+    lib$establish(pass_on);
+    result = signals(status);
+    note("leave");
+    return result;
+}
+
+static __attribute__((noinline)) long leaves(int status)
+{
+    lib$establish(unwind_default);
+    passes(status);
+    note("never");
+    return 7;
+}
+
+static __attribute__((noinline)) int stays(int status)
+{
+    lib$establish(unwind_here);
+    passes(status);
+    note("here");
+    return 7;
+}
+
+static __attribute__((noinline)) int returns(int status)
+{
+    lib$establish(lib$sig_to_ret);
+    passes(status);
+    note("never");
+    return SS$_NORMAL;
+}
+
+static __attribute__((noinline)) void order(void)
+{
+    is_str((lib$establish(go_on), "none"), "none", "the first handler");
+    ok(lib$establish(go_on) == go_on, "a handler replaces another");
+    called[0] = '\0';
+    is(passes(SS$_ABORT), SS$_NORMAL, "a signal that is continued");
+    is_str(called, "outer continue returned leave ", "inner handler first, then the one outside");
+    ok(lib$revert() == go_on, "reverting gives it");
+    ok(lib$revert() == 0, "and it is gone");
+    is(sys$unwind(0, 0), SS$_NOSIGNAL, "no unwind without a signal");
+}
+
+static __attribute__((noinline)) void unwinds(void)
+{
+    /* Registers that procedures keep for their callers must be those of before. */
+    volatile long keep = 5;
+    long a = keep, b = a * 3, c = b * 7, d = c + a;
+    double e = (double)a / 3, f = e * 7;
+
+    called[0] = '\0';
+    is(leaves(SS$_ABORT), 0x123456789, "the procedure's caller gets the value");
+    is_str(called, "outer unwinding outer-unwound unwound ", "handlers are told");
+    called[0] = '\0';
+    is(stays(SS$_ABORT), 7, "back in the procedure of the handler");
+    is_str(called, "outer back outer-unwound here ", "its own handler is not told");
+    called[0] = '\0';
+    is(returns(SS$_INSFMEM), SS$_INSFMEM, "a signal becomes a result");
+    is(returns(SS$_NOPRIV), SS$_NOPRIV, "another one");
+    ok(a == keep && b == 3 * keep && c == 21 * keep && d == 22 * keep, "registers");
+    ok(e == (double)keep / 3 && f == e * 7, "floating-point registers");
+    lib$establish(go_on);
+    called[0] = '\0';
+    signals(SS$_ABORT);
+    is_str(called, "continue returned ", "handlers of what was left are gone");
+}
+
+static int arguments(SIGNAL *s, MECHANISM *m)
+{
+    const int *array = (const int *)s;
+
+    is(s->chf$l_sig_args, 7, "value, count, three parameters, PC and PS");
+    is(array[1], LIB$_INVARG, "the value");
+    is(array[2], 3, "the count");
+    ok(array[3] == 10 && array[4] == -20 && array[5] == 30, "the parameters");
+    is(array[7], 0x1b, "the processor status");
+    is(m->chf$l_mch_depth, 1, "the depth");
+    return SS$_CONTINUE;
+}
+
+static __attribute__((noinline)) void with_arguments(void)
+{
+    is(lib$signal(LIB$_INVARG, 3, 10, -20, 30), SS$_NORMAL, "a signal with parameters");
+}
+
+static int handler_signals(SIGNAL *s, MECHANISM *m)
+{
+    (void)m;
+    note("first");
+    if (s->chf$l_sig_name == SS$_ABORT)
+        lib$signal(SS$_BADPARAM);
+    return SS$_CONTINUE;
+}
+
+static __attribute__((noinline)) void nested(void)
+{
+    lib$establish(handler_signals);
+    signals(SS$_ABORT);
+}
+
+static __attribute__((noinline)) void read_at(const char *address)
+{
+    note(*(const volatile char *)address ? "read" : "read zero");
+}
+
+static int access_violation(SIGNAL *s, MECHANISM *m)
+{
+    const int *array = (const int *)s;
+
+    if (s->chf$l_sig_name == SS$_UNWIND)
+        return SS$_RESIGNAL;
+    is(s->chf$l_sig_name, SS$_ACCVIO, "an access violation");
+    is(s->chf$l_sig_args, 5, "its arguments");
+    is(array[3], 0x100, "the address");
+    return lib$sig_to_ret(s, m);
+}
+
+static __attribute__((noinline)) int reads(void)
+{
+    lib$establish(access_violation);
+    read_at((const char *)0x100);
+    return SS$_NORMAL;
+}
+
+static __attribute__((noinline)) int divides(int by)
+{
+    lib$establish(lib$sig_to_ret);
+    return 100 / by;
+}
+
+static __attribute__((noinline)) int repeats(int n)
+{
+    lib$establish(lib$sig_to_ret);
+    return n % 2 ? lib$signal(SS$_ABORT) : SS$_WASSET;
+}
+
+static void faults(void)
+{
+    int wrong = 0;
+
+    called[0] = '\0';
+    is(reads(), SS$_ACCVIO, "reading where nothing is");
+    is_str(called, "", "nothing was read");
+    is(divides(zero), SS$_INTDIV, "dividing by zero");
+    is(divides(5), 20, "dividing by five");
+    for (int i = 0; i < 10000; i++)
+        wrong += repeats(i) != (i % 2 ? SS$_ABORT : SS$_WASSET);
+    is(wrong, 0, "ten thousand times");
+}
+
+static jmp_buf out;
+
+static int jump(SIGNAL *s, MECHANISM *m)
+{
+    (void)s;
+    (void)m;
+    longjmp(out, 1);
+}
+
+static __attribute__((noinline)) void jumps(void)
+{
+    lib$establish(jump);
+    signals(SS$_ABORT);
+}
+
+static void *thread(void *argument)
+{
+    long wrong = 0;
+
+    (void)argument;
+    for (int i = 0; i < 2000; i++)
+        wrong += repeats(1) != SS$_ABORT || divides(zero) != SS$_INTDIV;
+    return (void *)wrong;
+}
+
+static void threads(void)
+{
+    pthread_t t[4];
+    void *wrong;
+
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, thread, NULL);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(t[i], &wrong);
+        ok(!wrong, "handlers of thread %d", i);
+    }
+}
+
+/* What a child prints on standard error, and its exit status. */
+static int printed(void (*act)(void), char *line, size_t size)
+{
+    int ends[2], status;
+    size_t n = 0;
+    ssize_t got;
+    pid_t child;
+
+    line[0] = '\0';
+    if (pipe(ends) < 0 || (child = fork()) < 0)
+        return -1;
+    if (child == 0) {
+        dup2(ends[1], 2);
+        close(ends[0]);
+        close(ends[1]);
+        act();
+        exit(77);
+    }
+    close(ends[1]);
+    while (n < size - 1 && (got = read(ends[0], line + n, size - 1 - n)) > 0)
+        n += (size_t)got;
+    line[n] = '\0';
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static void severe(void) { lib$signal(SS$_INSFLPGS); }
+static void error(void) { lib$signal(SS$_NOMEMRESID); }
+static void stop_error(void) { lib$stop(SS$_NOMEMRESID); }
+static void info(void) { lib$signal(SS$_NOTINSEC); }
+static void unknown(void) { lib$signal(0x7ff8011); }
+static void chain(void) { lib$signal(LIB$_INVARG, 0, SS$_NOPRIV); }
+
+static void continue_stop(void)
+{
+    lib$establish(go_on);
+    lib$stop(SS$_ABORT);
+}
+
+static void fault_unhandled(void)
+{
+    lib$establish(pass_on);
+    read_at((const char *)0x1000);
+}
+
+static int prints(SIGNAL *s, MECHANISM *m)
+{
+    (void)m;
+    s->chf$l_sig_args -= 2;
+    sys$putmsg(s, 0, 0, 0);
+    s->chf$l_sig_args += 2;
+    return SS$_CONTINUE;
+}
+
+static void print_it(void)
+{
+    lib$establish(prints);
+    lib$signal(SS$_INTDIV);
+    exit(0);
+}
+
+static void lines(void)
+{
+    char line[400];
+
+    is(printed(severe, line, sizeof(line)), 4, "a severe condition ends the program");
+    is_str(line, "%SYSTEM-F-INSFLPGS, insufficient fluid pages\n", "with its line");
+    is(printed(error, line, sizeof(line)), 77, "an error does not");
+    is_str(line, "%SYSTEM-E-NOMEMRESID, operation requires the VMS$MEM_RESIDENT_USER identifier\n",
+           "but prints its line");
+    is(printed(stop_error, line, sizeof(line)), 4, "LIB$STOP makes it severe");
+    ok(strncmp(line, "%SYSTEM-F-NOMEMRESID, ", 22) == 0, "as its line says");
+    is(printed(info, line, sizeof(line)), 77, "an informational one");
+    is_str(line, "%SYSTEM-I-NOTINSEC, page is not in a section\n", "prints its line");
+    printed(unknown, line, sizeof(line));
+    is_str(line, "%NONAME-S-NOMSG, Message number 07FF8011\n", "one without a text");
+    is(printed(chain, line, sizeof(line)), 4, "two conditions in one signal");
+    is_str(line,
+           "%LIB-F-INVARG, invalid argument\n-SYSTEM-F-NOPRIV, no privilege for the operation "
+           "attempted\n",
+           "the second begins with a hyphen");
+    is(printed(continue_stop, line, sizeof(line)), 4, "LIB$STOP cannot be continued");
+    is_str(line, "%LIB-F-ATTCONSTO, attempt to continue from a stop\n", "which is said");
+    is(printed(fault_unhandled, line, sizeof(line)), 4, "a fault that no handler wants");
+    ok(strncmp(line,
+               "%SYSTEM-F-ACCVIO, access violation, reason mask=00, virtual "
+               "address=0000000000001000, PC=",
+               89) == 0,
+       "prints what and where");
+    is(printed(print_it, line, sizeof(line)), 0, "a handler that prints");
+    ok(strncmp(line, "%SYSTEM-F-INTDIV, arithmetic trap, integer divide by zero at PC=0000000",
+               71) == 0,
+       "shows the PC");
+}
+
+int main(void)
+{
+    int condition = SS$_NOPRIV, same = SS$_NOPRIV | 1, other = SS$_ABORT;
+
+    order();
+    unwinds();
+    lib$establish(arguments);
+    with_arguments();
+    lib$establish(go_on);
+    called[0] = '\0';
+    nested();
+    is_str(called, "first continue returned ", "a handler's signal passes by its own procedure");
+    lib$revert();
+    faults();
+    if (!setjmp(out))
+        jumps();
+    lib$establish(go_on);
+    called[0] = '\0';
+    nested();
+    is_str(called, "first continue returned ", "after a handler was left by longjmp");
+    lib$revert();
+    threads();
+    is(lib$match_cond(&condition, &other, &same), 2, "the same condition, of other severity");
+    is(lib$match_cond(&condition, &other), 0, "none");
+    lines();
+    return tap_done();
+}
