@@ -181,6 +181,24 @@ main()
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_arguments_of_other_types_are_warned_of(tmp_path: Path) -> None:
+    """As by the compiler of OpenVMS; a published program passes a longword for the length."""
+    text = """\
+#include <gen64def>
+#include <starlet>
+#include <vadef>
+int f(void)
+{
+    GENERIC_64 id = {VA$C_P2};
+    REGSUM summary;
+    unsigned int length;
+    return sys$get_region_info(VA$_REGSUM_BY_ID, &id, 0, 0, sizeof summary, &summary, &length);
+}
+"""
+    done = compile_it(tmp_path, text)
+    assert done.returncode == 0 and "warning: passing argument 7" in done.stderr
+
+
 def test_globalvalue_is_refused_by_name(tmp_path: Path) -> None:
     done = compile_it(tmp_path, "globalvalue int CLI$_PRESENT;\nint f(void) { return 1; }\n")
     assert done.returncode != 0

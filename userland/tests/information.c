@@ -377,6 +377,10 @@ static void processors(void)
     list[0].ile3$w_code = SYI$_ARCH_NAME;
     ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 5 && memcmp(name, "Alpha", 6) == 0,
        "ARCH_NAME");
+    list[0].ile3$w_code = SYI$_HW_NAME;
+    ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 15 &&
+           memcmp(name, "Tsunami Clipper", 16) == 0,
+       "HW_NAME is what /proc/cpuinfo says");
 }
 
 /* ---- other processes ---- */

@@ -183,7 +183,8 @@ static const struct {
 static const struct {
     uint16_t code;
     const char *text;
-} texts[] = {{SYI$_NODENAME, VMS_NODE_NAME}, {SYI$_ARCH_NAME, "Alpha"}};
+} texts[] = {
+    {SYI$_NODENAME, VMS_NODE_NAME}, {SYI$_ARCH_NAME, "Alpha"}, {SYI$_HW_NAME, "Tsunami Clipper"}};
 
 /* ---- items ---- */
 
