@@ -37,8 +37,7 @@ void fp_sync(void)
 
 void fp_init(struct thread_hw *t)
 {
-    for (unsigned i = 0; i < 31; i++)
-        t->fp.f[i] = 0;
+    memset(t->fp.f, 0, sizeof(t->fp.f));
     t->fp.f[FP_FPCR] = FPCR_INITIAL;
 }
 

@@ -273,6 +273,20 @@ static bool brk_usable(long r)
 
 static void brk_undo(void) { raw6(SYS_brk, (unsigned long)old_end, 0, 0, 0, 0, 0); }
 
+/* The heap ends with a page that cannot be written: what is added is a mapping of its own. */
+static long first_end;
+
+static void brk_apart_prepare(void)
+{
+    brk_prepare();
+    first_end = old_end;
+    brk_grow();
+    old_end += (long)PIECE;
+    mprotect((void *)((old_end - 1) & ~((long)PAGE - 1)), PAGE, PROT_READ);
+}
+
+static void brk_apart_undo(void) { raw6(SYS_brk, (unsigned long)first_end, 0, 0, 0, 0, 0); }
+
 static void brk_shrink_prepare(void)
 {
     brk_prepare();
@@ -422,7 +436,14 @@ const struct scenario memory_scenarios[] = {
      .prepare = brk_prepare,
      .act = brk_grow,
      .effect = brk_usable,
-     .undo = brk_undo},
+     .undo = brk_undo,
+     .flags = NOTHING},
+    {.name = "brk, more, behind a protected page",
+     .call = SYS_brk,
+     .prepare = brk_apart_prepare,
+     .act = brk_grow,
+     .effect = brk_usable,
+     .undo = brk_apart_undo},
     {.name = "brk, less",
      .call = SYS_brk,
      .prepare = brk_shrink_prepare,
