@@ -33,6 +33,7 @@
 #include "kernel/boot_word.h"
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/io/file.h"
+#include "kernel/io/random.h"
 #include "kernel/io/tree.h"
 #include "kernel/ipc/msg.h"
 #include "kernel/ipc/sem.h"
@@ -150,9 +151,12 @@ static void schedule_boot(void)
 }
 
 /* Choose the secret of the search trees (kernel/base/treap.h) by how long the boot has taken so
- * far, in cycles: nobody can compute it afterwards, and a run that counts instructions repeats
- * exactly. */
-static void trees_boot(void) { treap_secret ^= clock_ns() ^ (uint64_t)clock_cycles() << 32; }
+ * far, in cycles, and by random bytes: nobody can compute it afterwards, and a run that counts
+ * instructions, which has no source of entropy, repeats exactly. */
+static void trees_boot(void)
+{
+    treap_secret ^= clock_ns() ^ (uint64_t)clock_cycles() << 32 ^ random_next();
+}
 
 /* Mount the folders of the host: share0=/path is that of the device share0, and so on. */
 static void shares_boot(void)
@@ -229,6 +233,7 @@ void kernel_main(const struct boot_cpus *boot)
     pci_boot();
     boot->start_others(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
+    random_boot();
     trees_boot();
     reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
     huge_pool_boot();

@@ -79,6 +79,7 @@ def test_a_failure_says_how_to_repeat_it() -> None:
         (("--schedule", "4294967296", "--", "/bin/echo"), "schedules have numbers"),
         (("--schedule", "x", "--", "/bin/echo"), "schedules have numbers"),
         (("--schedule", "1"), "needs a COMMAND"),
+        (("--schedule", "1", "--entropy", "/dev/zero", "--", "/bin/echo"), "with --entropy"),
         (("--schedule", "1", "--icount", "--", "/bin/echo"), "no --icount"),
         (("--schedule", "1", "--record", "x", "--", "/bin/echo"), "does not go with --schedule"),
     ],

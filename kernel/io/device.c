@@ -50,6 +50,14 @@ static long full_write(struct file *f, vaddr_t ubuf, size_t n)
     return -ENOSPC;
 }
 
+/* /dev/random: as getrandom. */
+static long seeded_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    int err = random_wait(f->flags & O_NONBLOCK);
+
+    return err ? err : random_to_user(ubuf, n);
+}
+
 static long random_read(struct file *f, vaddr_t ubuf, size_t n)
 {
     (void)f;
@@ -87,22 +95,43 @@ static const struct file_ops full_ops = {.name = "full",
                                          .write = full_write,
                                          .lseek = device_lseek,
                                          .stat = device_stat};
-/* What is written to mix in is ignored. */
+static unsigned seeded_poll(struct file *f, struct poll_entry *e)
+{
+    (void)f;
+    return random_poll(e);
+}
+
+static long random_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    (void)f;
+    return random_from_user(ubuf, n);
+}
+
 static const struct file_ops random_ops = {.name = "random",
-                                           .read = random_read,
-                                           .write = null_write,
+                                           .read = seeded_read,
+                                           .write = random_write,
+                                           .poll = seeded_poll,
                                            .lseek = device_lseek,
                                            .stat = device_stat};
+static const struct file_ops urandom_ops = {.name = "urandom",
+                                            .read = random_read,
+                                            .write = random_write,
+                                            .lseek = device_lseek,
+                                            .stat = device_stat};
 
 static const struct {
     const char *path;
     uint32_t mode, rdev;
     const struct file_ops *ops;
 } nodes[] = {
-    {"/dev/null", 0666, RDEV(1, 3), &null_ops},      {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
-    {"/dev/full", 0666, RDEV(1, 7), &full_ops},      {"/dev/random", 0666, RDEV(1, 8), &random_ops},
-    {"/dev/urandom", 0666, RDEV(1, 9), &random_ops}, {"/dev/console", 0600, RDEV_CONSOLE, &tty_ops},
-    {"/dev/tty", 0666, RDEV_TTY, &tty_ops},          {"/dev/ptmx", 0666, RDEV_PTMX, &ptmx_ops},
+    {"/dev/null", 0666, RDEV(1, 3), &null_ops},
+    {"/dev/zero", 0666, RDEV(1, 5), &zero_ops},
+    {"/dev/full", 0666, RDEV(1, 7), &full_ops},
+    {"/dev/random", 0666, RDEV(1, 8), &random_ops},
+    {"/dev/urandom", 0666, RDEV(1, 9), &urandom_ops},
+    {"/dev/console", 0600, RDEV_CONSOLE, &tty_ops},
+    {"/dev/tty", 0666, RDEV_TTY, &tty_ops},
+    {"/dev/ptmx", 0666, RDEV_PTMX, &ptmx_ops},
 };
 
 const struct file_ops *device_ops(uint32_t rdev)

@@ -3,6 +3,7 @@
  * has opened them: a message on its way may hold them, a call, or the end of a process. */
 #include "mm/check/validate.h"
 
+#include "kernel/drivers/virtio/entropy.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/io/io_private.h"
 #include "mm/pool/pool_census.h"
@@ -12,6 +13,7 @@ void io_validate(struct validate *v)
     const struct fs *fs = inode_root->fs;
 
     memfs_validate(v, inode_root->fs);
+    entropy_validate(v);
     while ((fs = fs->next) != NULL)
         if (fs->validate)
             fs->validate(v, fs);

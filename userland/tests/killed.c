@@ -285,6 +285,7 @@ static void list_names(void)
         getdents64(dir, big, BIG);
 }
 static void numbers(void) { getrandom(big, 33554431, 0); }
+static void mix_in(void) { write(open("/dev/urandom", O_WRONLY), big, BIG); }
 static void poll_many(void)
 {
     struct pollfd f[256];
@@ -468,6 +469,7 @@ static const struct call {
     {"exec with many arguments", exec_many, 0, false},
     {"getdents64", list_names, 0, false},
     {"getrandom", numbers, 0, false},
+    {"write to /dev/urandom", mix_in, 0, false},
     {"poll", poll_many, 0, false},
     {"select", select_many, 0, false},
     {"sleep", sleep_long, 0, false},

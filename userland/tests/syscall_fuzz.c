@@ -68,9 +68,9 @@ static char section_name[16];
 static uint64_t region_id, service_block[20];
 
 static const char *const own_paths[] = {"a", "b", "d", "d/c", ".", "..", "../s", "../t/u", ""};
-static const char *const other_paths[] = {"/dev/null", "/dev/zero",  "/bin",       "/tmp",
-                                          "/",         PROGRAM,      "/dev/tty",   "/nowhere",
-                                          "/dev/ptmx", "/dev/pts/0", "/dev/pts/1", "/dev/pts"};
+static const char *const other_paths[] = {
+    "/dev/null", "/dev/zero", "/bin",       "/tmp",       "/",        PROGRAM,      "/dev/tty",
+    "/nowhere",  "/dev/ptmx", "/dev/pts/0", "/dev/pts/1", "/dev/pts", "/dev/random"};
 
 static const uint32_t requests[] = {
     FIONREAD,   TCGETS,     TCSETS,      TCSETSF,   TCFLSH,    TCXONC,   TCSBRK,   TIOCGWINSZ,

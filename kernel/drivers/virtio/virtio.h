@@ -14,8 +14,9 @@
 struct pci_function;
 struct validate;
 
-#define VIRTIO_ID_BLOCK 2u /* virtio's own numbers of device types */
-#define VIRTIO_ID_9P    9u
+#define VIRTIO_ID_BLOCK   2u /* virtio's own numbers of device types */
+#define VIRTIO_ID_ENTROPY 4u
+#define VIRTIO_ID_9P      9u
 
 #define VIRTIO_F_INDIRECT (1u << 28) /* a descriptor may refer to a table of descriptors */
 

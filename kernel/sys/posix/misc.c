@@ -17,6 +17,10 @@
 #include "kernel/sched/timer.h"
 #include "mm/phys/page.h"
 
+#define GRND_NONBLOCK 1u
+#define GRND_RANDOM   2u
+#define GRND_INSECURE 4u
+
 /* The C library compares the release with the oldest Linux version that it supports. */
 char system_names[UTS_NAMES][UTS_LENGTH] = {
     [UTS_SYSNAME] = "Megalith", [UTS_NODENAME] = "megalith", [UTS_RELEASE] = "6.1.0-megalith",
@@ -151,7 +155,14 @@ long sys_setrlimit(uint64_t resource, uint64_t from)
 
 long sys_getrandom(uint64_t to, uint64_t n, uint64_t flags)
 {
-    return flags & ~7ul ? -EINVAL : random_to_user(to, n);
+    int err = 0;
+
+    if (flags & ~(uint64_t)(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE) ||
+        (flags & GRND_RANDOM && flags & GRND_INSECURE))
+        return -EINVAL;
+    if (!(flags & GRND_INSECURE))
+        err = random_wait(flags & GRND_NONBLOCK);
+    return err ? err : random_to_user(to, n);
 }
 
 long sys_sched_yield(void)

@@ -106,7 +106,8 @@ static long read_locked(struct file *f, int64_t *pos, vaddr_t ubuf, size_t n)
     r = reader_of(f);
     if (!r)
         return -ENOMEM;
-    if (*pos < r->start)
+    if (*pos == 0 ||
+        *pos < r->start) /* who reads from the start wants to know how things are now */
         rewind(r);
     while (done < n && more > 0) {
         uint64_t within = (uint64_t)(*pos - r->start);

@@ -2,6 +2,7 @@
  * /proc/sys: the limits and names of the system, as far as there are such and programs ask for
  * them. None can be written: sethostname and setdomainname, or sysman, change what can be changed.
  */
+#include "kernel/drivers/virtio/entropy.h"
 #include "kernel/io/file.h"
 #include "kernel/io/inotify.h"
 #include "kernel/io/random.h"
@@ -76,7 +77,14 @@ static int show_sem_limits(const struct proc_id *who, uint64_t *cursor, struct p
     return 0;
 }
 
+SHOW_NUMBER(entropy, random_entropy())
+SHOW_NUMBER(random_bits, RANDOM_BITS)
+SHOW_NUMBER(reseed, ENTROPY_INTERVAL_S)
+
 static const struct proc_entry random_names[] = {
+    PROC_TEXT("entropy_avail", show_entropy),
+    PROC_TEXT("poolsize", show_random_bits),
+    PROC_TEXT("urandom_min_reseed_secs", show_reseed),
     PROC_TEXT("uuid", show_uuid),
 };
 

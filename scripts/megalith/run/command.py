@@ -43,6 +43,8 @@ SCHEDULE_MAX = (1 << 32) - 1
 REPLAY_FACTOR = 4
 REPLAY_SECONDS = 60
 
+ENTROPY = Path("/dev/urandom")
+
 CONFIG = "boot/config"
 COMMAND_LINE = "boot/cmdline"
 STARTUP = "etc/startup"  # the start-up script, which the shell runs before the command
@@ -109,6 +111,16 @@ def _source(text: str) -> Path:
     path = Path(text)
     if not path.exists() or path.is_dir():
         raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path
+
+
+def _entropy(text: str) -> Path | None:
+    """`none`, or what QEMU reads random bytes from, which has no end."""
+    path = Path(text)
+    if text == "none":
+        return None
+    if not (path.is_char_device() or path.is_fifo()) or not os.access(path, os.R_OK):
+        raise argparse.ArgumentTypeError(f"{text} is no device or FIFO that can be read")
     return path
 
 
@@ -196,6 +208,14 @@ def parser() -> argparse.ArgumentParser:
         "shares",
         type=_share,
         help="a folder of this machine as a folder of the guest (default path: /share)",
+    )
+    option(
+        "--entropy",
+        metavar="FILE",
+        type=_entropy,
+        default=argparse.SUPPRESS,
+        help="device or FIFO that random bytes come from, or none (default /dev/urandom; none "
+        "with --icount, --schedule and --record, which are to be repeated)",
     )
     option(
         "--icount",
@@ -337,6 +357,15 @@ def terminal_word() -> str:
     return f"terminal={lines}x{columns}" if lines and columns else "terminal=24x80"
 
 
+def entropy(options: argparse.Namespace) -> Path | None:
+    """Where random bytes come from. A run that is to be repeated has no source of entropy: those of
+    another run would differ, and whoever has a recording would have the keys made in it."""
+    if "entropy" in options:
+        return options.entropy
+    exact = options.icount or options.schedule is not None or options.record is not None
+    return None if exact or not os.access(ENTROPY, os.R_OK) else ENTROPY
+
+
 def settings(
     options: argparse.Namespace,
     command: list[str],
@@ -364,6 +393,7 @@ def settings(
         command_line=line,
         disks=tuple(options.disks),
         shares=tuple(options.shares),
+        entropy=entropy(options),
         icount=options.icount,
         schedule=options.schedule,
         plugin=options.plugin,
@@ -401,6 +431,8 @@ def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             name = action.dest
             if name in fitting or name == "help":
                 continue
+            if name == "entropy" and name not in options:
+                continue
             if (getattr(options, name) or None) != (p.get_default(name) or None):
                 what = action.option_strings[-1] if action.option_strings else "COMMAND"
                 p.error(f"--replay takes all but --gdb and --timeout from the recording: no {what}")
@@ -412,6 +444,8 @@ def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             "--icount": options.icount and "a recording counts instructions in its own way",
             "--disk": bool(options.disks) and "the contents of a disk are not recorded",
             "--share": bool(options.shares) and "the contents of a folder are not recorded",
+            "--entropy": getattr(options, "entropy", None) is not None
+            and "a recording would hold the keys that are made from it",
             "--gdb": (options.gdb or options.gdb_socket is not None)
             and "record first, and debug the replay",
             "--save": options.save is not None and "play the recording to where it is of interest",
@@ -425,6 +459,8 @@ def check_schedule(p: argparse.ArgumentParser, options: argparse.Namespace) -> N
     """The same for the options of --schedule."""
     if options.schedule is None:
         return
+    if getattr(options, "entropy", None) is not None:
+        p.error("--schedule does not go with --entropy: each run would have other random bytes")
     if options.icount:
         p.error("--schedule counts instructions in its own way: no --icount")
     if not options.command or options.command == ["--"]:

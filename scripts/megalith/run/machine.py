@@ -64,6 +64,8 @@ class Settings:
     command_line: str = ""
     disks: tuple[Path, ...] = ()
     shares: tuple[Share, ...] = ()
+    # Where the bytes of the guest's source of entropy come from; none: it has no such device.
+    entropy: Path | None = None
     icount: bool = False
     # QEMU's log of a run with one CPU: to be written, or to be replayed.
     record_log: Path | None = None
@@ -209,6 +211,10 @@ class Machine:
             backend += ",multidevs=remap" + (",readonly=on" if share.read_only else "")
             command += ["-fsdev", backend]
             command += ["-device", f"virtio-9p-pci,fsdev=share{number},mount_tag=share{number}"]
+        if settings.entropy is not None:
+            name = str(settings.entropy).replace(",", ",,")
+            command += ["-object", f"rng-random,id=entropy,filename={name}"]
+            command += ["-device", "virtio-rng-pci,rng=entropy"]
         if settings.keep:
             command += ["-no-shutdown"]
         if settings.icount or settings.schedule is not None:
