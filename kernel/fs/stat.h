@@ -30,7 +30,13 @@ struct io_groups {
 struct io_cred {
     uint32_t uid, gid;
     const struct io_groups *groups; /* those of the current process; NULL: none */
+    /* For walks along a path (kernel/io/tree.h): the directory that "/" is, which the caller keeps,
+     * NULL: the root; and restrictions, RESOLVE_*. */
+    struct inode *root;
+    uint32_t resolve;
 };
+
+struct inode;
 
 struct file_stat {
     uint64_t ino, size, blocks;           /* blocks: of 512 bytes */

@@ -18,11 +18,22 @@
 #define O_DIRECTORY 0100000u
 #define O_NOFOLLOW  0200000u
 #define O_LARGEFILE 0400000u
+#define O_ASYNC     020000u /* without effect; likewise the next */
+#define O_DIRECT    02000000u
 #define O_NOATIME   04000000u
 #define O_CLOEXEC   010000000u
 #define O_SYNC      (020000000u | O_DSYNC)
 #define O_PATH      040000000u
 #define O_TMPFILE   0100000000u
+
+/* Restrictions of a look-up by openat2. */
+#define RESOLVE_NO_XDEV       0x01u /* stay in one file system */
+#define RESOLVE_NO_MAGICLINKS 0x02u /* no links without a path, as /proc/self/fd has */
+#define RESOLVE_NO_SYMLINKS   0x04u
+#define RESOLVE_BENEATH       0x08u /* stay below the directory where it starts */
+#define RESOLVE_IN_ROOT       0x10u /* that directory is the root */
+#define RESOLVE_CACHED        0x20u /* wait for no server */
+#define RESOLVE_ALL           0x3Fu
 
 #define SEEK_SET  0
 #define SEEK_CUR  1

@@ -5,6 +5,16 @@
  * reference to what it found (kernel/fs/inode.h states the rules). So the name may have changed by
  * the time the walk has ended. No file's mutex is held together with a directory's, and no user
  * memory is touched: the caller has copied the paths.
+ *
+ * A walk that may not leave a directory looks at each ".." whether it is there. That does not
+ * suffice where directories move:
+ *
+ *     walk of x/y/../.. below x             other: rename of x/y to /z
+ *     is in y
+ *                                           y's parent is the root
+ *     goes to the root, which is not x
+ *
+ * So such a walk ends with -EAGAIN at a ".." if any directory has been moved since it began.
  */
 #include "kernel/io/tree.h"
 
@@ -12,6 +22,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/memfs.h"
+#include "kernel/io/open_flags.h"
 #include "kernel/io/tree_private.h"
 #include "mm/pool/pool.h"
 
@@ -19,6 +30,7 @@
 
 static struct fs root_fs;
 struct inode *inode_root;
+uint32_t tree_moves;
 
 void tree_walk_drop_stale(struct walk *w)
 {
@@ -102,12 +114,28 @@ static void step_to(struct walk *w, struct inode *to)
     w->own = w->dir = to;
 }
 
+/* May the walk, which may not leave w->root, or not w->dir's file system, go on in its parent? That
+ * was read with the directory's mutex held, which who moves the directory holds, too, so that a
+ * move before then is seen here. */
+static int may_step_up(const struct walk *w, const struct inode *up)
+{
+    if ((w->resolve & RESOLVE_NO_XDEV) && up->fs != w->dir->fs)
+        return -EXDEV;
+    if ((w->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) &&
+        __atomic_load_n(&tree_moves, __ATOMIC_ACQUIRE) != w->moves)
+        return -EAGAIN;
+    return 0;
+}
+
 /* Continue the walk in the parent. */
 static int step_up(struct walk *w)
 {
-    int err = mutex_lock_shared_killable(&w->dir->lock);
     struct inode *up;
+    int err;
 
+    if (w->dir == w->root)
+        return w->resolve & RESOLVE_BENEATH ? -EXDEV : 0;
+    err = mutex_lock_shared_killable(&w->dir->lock);
     if (err)
         return err;
     up = w->dir->parent;
@@ -116,7 +144,68 @@ static int step_up(struct walk *w)
     mutex_unlock_shared(&w->dir->lock);
     if (!up)
         return -ENOENT; /* dir was removed; it was somebody's working directory */
-    step_to(w, up);
+    err = unlikely(w->resolve) ? may_step_up(w, up) : 0;
+    if (err)
+        inode_unref(up);
+    else
+        step_to(w, up);
+    return err;
+}
+
+/* Continue at the root, for a link with an absolute path. */
+static int step_to_root(struct walk *w)
+{
+    if (w->resolve & RESOLVE_BENEATH)
+        return -EXDEV;
+    if ((w->resolve & RESOLVE_NO_XDEV) && w->root->fs != w->dir->fs)
+        return -EXDEV;
+    inode_ref(w->root);
+    step_to(w, w->root);
+    return 0;
+}
+
+/* What the restrictions of the walk say to the next name: nothing of a server's is known here
+ * without asking it. */
+static int may_look(const struct walk *w)
+{
+    return (w->resolve & RESOLVE_CACHED) && w->dir->fs != inode_root->fs ? -EAGAIN : 0;
+}
+
+/* And to what was found, which is or is not a link to be followed. */
+static int may_go_on(const struct walk *w, bool link)
+{
+    if (link)
+        return w->resolve & RESOLVE_NO_SYMLINKS ? -ELOOP : 0;
+    return (w->resolve & RESOLVE_NO_XDEV) && w->inode && w->inode->fs != w->dir->fs ? -EXDEV : 0;
+}
+
+/* And to the file to which a link without a path has led. One that leads to a name beside it is an
+ * ordinary one, whose text need not be followed (/proc/self). */
+static int may_jump(const struct walk *w)
+{
+    if (__atomic_load_n(&w->inode->parent, __ATOMIC_RELAXED) == w->dir)
+        return 0;
+    if (w->resolve & RESOLVE_NO_MAGICLINKS)
+        return -ELOOP;
+    if ((w->resolve & RESOLVE_NO_XDEV) && w->inode->fs != w->dir->fs)
+        return -EXDEV;
+    return w->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) ? -EXDEV : 0;
+}
+
+/* Choose where the walk starts, and what its root is. */
+static int walk_begin(struct walk *w, const struct io_cred *cred, struct inode *dir, bool absolute)
+{
+    w->root = cred->root ? cred->root : inode_root;
+    w->dir = dir ? dir : inode_root;
+    w->resolve = cred->resolve;
+    if (unlikely(w->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT))) {
+        w->root = w->dir;
+        w->moves = __atomic_load_n(&tree_moves, __ATOMIC_ACQUIRE);
+        if (absolute && (w->resolve & RESOLVE_BENEATH))
+            return -EXDEV;
+    }
+    if (absolute)
+        w->dir = w->root;
     return 0;
 }
 
@@ -192,12 +281,12 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
     bool behind_link = false;
     int err;
 
-    w->dir = *path == '/' || !dir ? inode_root : dir;
     w->inode = w->own = w->stale = NULL;
     w->held = NULL;
     w->slash = w->locked = false;
-    if (!*path)
-        return -ENOENT;
+    err = walk_begin(w, cred, dir, *path == '/');
+    if (err || !*path)
+        return err ? err : -ENOENT;
     for (;;) {
         struct inode *found;
         uint32_t type;
@@ -214,6 +303,8 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
         }
         /* The superuser may search every directory. */
         if (cred->uid && (err = inode_access(w->dir, cred, 1)) != 0)
+            return err;
+        if (unlikely(w->resolve) && (err = may_look(w)) != 0)
             return err;
         path = next_component(w, path);
         if (w->last.len > NAME_MAX)
@@ -244,6 +335,11 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
             return err;
         found = w->inode;
         type = found ? __atomic_load_n(&found->mode, __ATOMIC_RELAXED) & S_IFMT : 0;
+        if (unlikely(w->resolve)) {
+            err = may_go_on(w, type == S_IFLNK && (*path || slash || follow));
+            if (err)
+                return err;
+        }
         if (type == S_IFLNK && (*path || slash || follow)) {
             if (w->locked) {
                 mutex_unlock(&w->dir->lock);
@@ -252,6 +348,8 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
             if (++links > SYMLINKS_MAX)
                 return -ELOOP;
             err = jump(w);
+            if (!err && unlikely(w->resolve))
+                err = may_jump(w);
             if (!err) {
                 found = w->inode;
                 type = found->mode & S_IFMT;
@@ -267,10 +365,8 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
                 return err;
             inode_unref(found);
             w->inode = NULL;
-            if (*path == '/') {
-                inode_ref(inode_root);
-                step_to(w, inode_root);
-            }
+            if (*path == '/' && (err = step_to_root(w)) != 0)
+                return err;
             continue;
         }
     found_it:

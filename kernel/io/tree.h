@@ -1,8 +1,9 @@
 /*
  * The tree of names: path look-up, and the calls that change names. All functions are called at IPL
  * 0 with no spinlock and no mutex of rank MUTEX_RENAME or above held, and may wait for directories.
- * Results are 0 or a negative errno. A relative path starts at dir (NULL: the root); the caller
- * holds a reference to dir.
+ * Results are 0 or a negative errno. A relative path starts at dir (NULL: the root of the machine),
+ * an absolute one at cred->root (NULL: likewise), in which ".." ends, too; the caller holds a
+ * reference to both.
  */
 #ifndef KERNEL_IO_TREE_H
 #define KERNEL_IO_TREE_H
@@ -57,7 +58,10 @@ int tree_rename_how(const struct io_cred *cred, struct inode *olddir, const char
 /* Write the absolute path of a directory to buf, of n bytes. Its length with the NUL; -ERANGE;
  * -ENOENT: the directory was removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);
-/* The same of any inode. -ENOENT: it was removed, or none of its names is known. */
+/* The same seen from a process whose root is `root`. If the directory is not in it, the path is that
+ * from the root of the machine, with "(unreachable)" before it. */
+long tree_path_in(struct inode *root, struct inode *dir, char *buf, size_t n);
+/* tree_path() of any inode. -ENOENT: it was removed, or none of its names is known. */
 long tree_path_of(struct inode *i, char *buf, size_t n);
 /* The mounted file system of this number; NULL: there is none. */
 const struct fs *tree_fs(uint32_t dev);

@@ -3,16 +3,18 @@
 #include "kernel/base/string.h"
 #include "kernel/io/tree_private.h"
 
+#define UNREACHABLE "(unreachable)" /* as Linux says it */
+
 /* rename_mutex is held, so names and parents of directories do not change. */
-static long path_locked(struct inode *dir, char *buf, size_t n)
+static long path_locked(struct inode *root, struct inode *dir, char *buf, size_t n)
 {
     struct fs_entry e;
     size_t at = n;
 
     buf[--at] = '\0';
-    if (dir == inode_root)
+    if (dir == root || dir == inode_root)
         buf[--at] = '/';
-    while (dir != inode_root) {
+    while (dir != root && dir != inode_root) {
         struct inode *parent = dir->parent;
         int err;
 
@@ -28,11 +30,22 @@ static long path_locked(struct inode *dir, char *buf, size_t n)
         buf[--at] = '/';
         dir = parent;
     }
+    if (unlikely(dir != root)) {
+        if (at < strlen(UNREACHABLE))
+            return -ERANGE;
+        at -= strlen(UNREACHABLE);
+        memcpy(buf + at, UNREACHABLE, strlen(UNREACHABLE));
+    }
     memmove(buf, buf + at, n - at);
     return (long)(n - at);
 }
 
 long tree_path(struct inode *dir, char *buf, size_t n)
+{
+    return tree_path_in(inode_root, dir, buf, n);
+}
+
+long tree_path_in(struct inode *root, struct inode *dir, char *buf, size_t n)
 {
     long r;
 
@@ -41,7 +54,7 @@ long tree_path(struct inode *dir, char *buf, size_t n)
     r = mutex_lock_shared_killable(&rename_mutex);
     if (r)
         return r;
-    r = path_locked(dir, buf, n);
+    r = path_locked(root, dir, buf, n);
     mutex_unlock_shared(&rename_mutex);
     return r;
 }

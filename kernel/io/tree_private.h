@@ -18,9 +18,16 @@ struct walk {
     /* The last component; its text is part of the path or of `held`. len 0: the path names the
      * directory itself. */
     struct fs_name last;
-    bool slash;  /* the path ended in a slash, so it must name a directory */
-    bool locked; /* dir->lock is held exclusively */
+    struct inode *root; /* what "/" is, and where ".." ends */
+    uint32_t resolve;   /* RESOLVE_* */
+    uint32_t moves;     /* with RESOLVE_BENEATH or _IN_ROOT: tree_moves when the walk began */
+    bool slash;         /* the path ended in a slash, so it must name a directory */
+    bool locked;        /* dir->lock is held exclusively */
 };
+
+/* How often a directory has been moved to another one; atomic, and raised before each such move,
+ * with rename_mutex held. */
+extern uint32_t tree_moves;
 
 /* Walk path, from dir if it is relative. On success w->dir is the directory of the last component
  * and w->inode what the component names, if anything. The caller calls tree_walk_end always.

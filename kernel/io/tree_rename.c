@@ -157,6 +157,8 @@ static int rename_moving(const struct io_cred *cred, struct walk *from, struct w
         return err;
     err = lock_both(from->dir, to->dir);
     if (!err) {
+        if (from->dir != to->dir)
+            __atomic_add_fetch(&tree_moves, 1, __ATOMIC_RELEASE);
         err = rename_locked(cred, from, to, how, true);
         unlock_both(from->dir, to->dir);
     }

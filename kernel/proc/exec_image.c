@@ -35,9 +35,12 @@ static int file_open_exec(struct exec_file *f, const char *path, struct program_
 {
     struct process *p = process_self();
     struct io_cred cred = process_cred(p);
-    struct cwd_use cwd = fs_cwd_get(p->fs);
-    int err = program_lookup(&cred, cwd.dir, path, &f->inode, to);
+    struct cwd_use cwd = fs_cwd_get(p->fs), root = fs_root_get(p->fs);
+    int err;
 
+    cred.root = root.dir;
+    err = program_lookup(&cred, cwd.dir, path, &f->inode, to);
+    fs_cwd_put(root);
     fs_cwd_put(cwd);
     if (err) {
         f->inode = NULL;

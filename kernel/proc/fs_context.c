@@ -1,4 +1,4 @@
-/* Working directory and umask: fs_context.h describes the sharing. */
+/* Root, working directory and umask: fs_context.h describes the sharing. */
 #include "kernel/proc/fs_context.h"
 
 #include "kernel/fs/inode.h"
@@ -11,12 +11,15 @@ void fs_init(struct fs_context *fs, uint32_t umask)
 
 void fs_fork(struct fs_context *to, struct fs_context *from)
 {
-    struct cwd_use u = fs_cwd_get(from);
+    struct cwd_use cwd = fs_cwd_get(from), root = fs_root_get(from);
 
     fs_init(to, fs_umask(from));
-    to->cwd = u.dir;
-    if (u.dir && !u.counted) /* a counted reference passes to the copy */
-        inode_ref(u.dir);
+    to->cwd = cwd.dir;
+    to->root = root.dir;
+    if (cwd.dir && !cwd.counted) /* a counted reference passes to the copy */
+        inode_ref(cwd.dir);
+    if (root.dir && !root.counted)
+        inode_ref(root.dir);
 }
 
 void fs_share(struct fs_context *fs) { __atomic_fetch_add(&fs->others, 1, __ATOMIC_RELAXED); }
@@ -27,13 +30,15 @@ bool fs_release(struct fs_context *fs)
         return false;
     if (fs->cwd)
         inode_unref(fs->cwd);
+    if (fs->root)
+        inode_unref(fs->root);
     return true;
 }
 
-struct inode *fs_cwd_counted(struct fs_context *fs)
+static struct inode *counted(struct fs_context *fs, struct inode *const *at)
 {
     ipl_t ipl = spin_lock(&fs->lock);
-    struct inode *dir = fs->cwd;
+    struct inode *dir = *at;
 
     if (dir)
         inode_ref(dir);
@@ -41,21 +46,27 @@ struct inode *fs_cwd_counted(struct fs_context *fs)
     return dir;
 }
 
+struct inode *fs_cwd_counted(struct fs_context *fs) { return counted(fs, &fs->cwd); }
+struct inode *fs_root_counted(struct fs_context *fs) { return counted(fs, &fs->root); }
+
 void fs_cwd_put(struct cwd_use u)
 {
     if (u.counted)
         inode_unref(u.dir);
 }
 
-void fs_cwd_set(struct fs_context *fs, struct inode *dir)
+static void set(struct fs_context *fs, struct inode **at, struct inode *dir)
 {
     bool locked = fs_shared(fs); /* kept: other users may leave meanwhile */
     ipl_t ipl = locked ? spin_lock(&fs->lock) : 0;
-    struct inode *old = fs->cwd;
+    struct inode *old = *at;
 
-    fs->cwd = dir;
+    __atomic_store_n(at, dir, __ATOMIC_RELAXED);
     if (locked)
         spin_unlock(&fs->lock, ipl);
     if (old)
         inode_unref(old);
 }
+
+void fs_cwd_set(struct fs_context *fs, struct inode *dir) { set(fs, &fs->cwd, dir); }
+void fs_root_set(struct fs_context *fs, struct inode *dir) { set(fs, &fs->root, dir); }

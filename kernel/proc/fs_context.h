@@ -1,11 +1,10 @@
 /*
- * The file-system context of a process: its working directory and its umask. Processes created with
+ * The file-system context of a process: its root, its working directory and its umask. Processes created with
  * CLONE_FS share one; the threads of a process always do.
  *
  * `others` is the number of threads that use it, minus one. While it is 0, no other thread can
  * change the context, so the directory is used without a reference. Otherwise a call takes a
- * reference under the lock, because another thread may change the working directory during the
- * call.
+ * reference under the lock, because another thread may change the directory during the call.
  */
 #ifndef KERNEL_PROC_FS_CONTEXT_H
 #define KERNEL_PROC_FS_CONTEXT_H
@@ -17,13 +16,18 @@ struct inode;
 
 /* Part of struct process, or in nonpaged pool once processes share it. */
 struct fs_context {
-    struct spinlock lock; /* RANK_FILE, IPL_ASTDEL; protects cwd if there are several users */
-    uint32_t others;      /* number of users minus one; atomic */
-    uint32_t umask;       /* atomic; relaxed, as it orders nothing */
-    struct inode *cwd;    /* holds a reference; NULL: the root */
+    struct spinlock
+        lock;          /* RANK_FILE, IPL_ASTDEL; protects cwd and root if there are several users */
+    uint32_t others;   /* number of users minus one; atomic */
+    uint32_t umask;    /* atomic; relaxed, as it orders nothing */
+    struct inode *cwd; /* holds a reference; NULL: the root of the machine */
+    /* The directory that "/" is (chroot); likewise. Never NULL again once it was set; atomic, so
+     * that most calls see without the lock that it is NULL. */
+    struct inode *root;
 };
 
-/* The working directory during one call: from fs_cwd_get to fs_cwd_put. */
+/* The working directory or the root during one call: from fs_cwd_get or fs_root_get to fs_cwd_put.
+ */
 struct cwd_use {
     struct inode *dir; /* NULL: the root */
     bool counted;      /* fs_cwd_put drops a reference */
@@ -58,9 +62,22 @@ static inline struct cwd_use fs_cwd_get(struct fs_context *fs)
     }
     return (struct cwd_use){fs->cwd, false};
 }
+/* fs_root_get for a context whose root was set, and has several users; as fs_cwd_counted. */
+struct inode *fs_root_counted(struct fs_context *fs);
+/* The root, as fs_cwd_get. */
+static inline struct cwd_use fs_root_get(struct fs_context *fs)
+{
+    if (likely(__atomic_load_n(&fs->root, __ATOMIC_RELAXED) == NULL))
+        return (struct cwd_use){NULL, false};
+    if (fs_shared(fs))
+        return (struct cwd_use){fs_root_counted(fs), true};
+    return (struct cwd_use){fs->root, false};
+}
 void fs_cwd_put(struct cwd_use u);
 /* Make dir the working directory; the caller's reference passes to fs. Called by a user. IPL 0. */
 void fs_cwd_set(struct fs_context *fs, struct inode *dir);
+/* The same for the root. */
+void fs_root_set(struct fs_context *fs, struct inode *dir);
 static inline uint32_t fs_umask(const struct fs_context *fs)
 {
     return __atomic_load_n(&fs->umask, __ATOMIC_RELAXED);

@@ -191,8 +191,9 @@ static inline uint64_t process_rights(const struct process *p)
 /* What files are accessed with. p: the current process. */
 static inline struct io_cred process_cred(const struct process *p)
 {
-    return (struct io_cred){__atomic_load_n(&p->fsuid, __ATOMIC_RELAXED),
-                            __atomic_load_n(&p->fsgid, __ATOMIC_RELAXED), &p->groups};
+    return (struct io_cred){.uid = __atomic_load_n(&p->fsuid, __ATOMIC_RELAXED),
+                            .gid = __atomic_load_n(&p->fsgid, __ATOMIC_RELAXED),
+                            .groups = &p->groups};
 }
 
 /* ---- the process table (process.c) ---- */

@@ -36,6 +36,7 @@ static unsigned long none[4], usr1 = 1UL << (SIGUSR1 - 1), limit[2], cpus = 1;
 static struct timespec no_time;
 static struct iovec part = {room, 8};
 static struct pollfd polled = {-1, 0, 0};
+static unsigned long how[3] = {O_RDWR, 0, 0};
 static unsigned word = 1;
 static int fd, folder, ends[2];
 
@@ -61,6 +62,8 @@ static const struct call calls[] = {
     {"pipe2", "wv", SYS_pipe2, {ROOM, 0}},
     {"open", "svv", SYS_open, {A(path), O_RDWR, 0}},
     {"openat", "vsvv", SYS_openat, {FOLDER, A(path), O_RDWR, 0}},
+    {"openat2", "vsrv", 547, {FOLDER, A(path), A(how), 24}},
+    {"chroot", "s", SYS_chroot, {A("/")}},
     {"access", "sv", SYS_access, {A(path), F_OK}},
     {"stat", "sw", SYS_stat64, {A(path), ROOM}},
     {"lstat", "sw", SYS_lstat64, {A(path), ROOM}},

@@ -40,6 +40,7 @@
 #include <time.h>
 
 #define PAGE        8192ul
+#define OPENAT2     547
 #define HOME        "/tmp/fuzz"
 #define PROGRAM     HOME "/program" /* a copy, because root may truncate it */
 #define ARENA_PAGES 64ul            /* 16 writable, 16 read-only, 16 not accessible, 16 shared */
@@ -65,7 +66,7 @@ static char *arena;
 static struct dsc$descriptor_s short_name;
 static struct dsc64$descriptor_s long_name;
 static char section_name[16];
-static uint64_t region_id, service_block[20];
+static uint64_t region_id, service_block[20], open_how[3];
 
 static const char *const own_paths[] = {"a", "b", "d", "d/c", ".", "..", "../s", "../t/u", ""};
 static const char *const other_paths[] = {
@@ -187,7 +188,12 @@ static uint64_t of_kind(char kind)
         return requests[draw(sizeof(requests) / sizeof(requests[0]))];
     case 'C': /* bits of clone for a thread, perhaps with others */
         return 0x10900ul | (draw(2) ? 0x600 : 1ul << draw(32));
-    case 'r': /* length of a robust list */
+    case 'h': /* how openat2 is to open: usually as it can be done */
+        open_how[0] = draw(3) | (draw(2) ? O_CREAT : 0) | (draw(4) ? 0 : 1ul << draw(32));
+        open_how[1] = open_how[0] & O_CREAT ? 0644 : draw(8) == 0;
+        open_how[2] = draw(4) ? 1ul << draw(6) : draw(130);
+        return (uint64_t)open_how;
+    case 'r': /* length of a robust list, and of that */
         return 24;
     case 's': /* signal */
         return 1 + draw(40);
@@ -319,6 +325,9 @@ static const struct shape shapes[] = {
     {SYS_inotify_add_watch, "dpf"},
     {SYS_inotify_add_watch, "dp?"},
     {SYS_inotify_rm_watch, "dn"},
+    {OPENAT2, "dphr"},
+    {OPENAT2, "dpbn"},
+    {SYS_chroot, "p"},
     {SYS_mount, "pppfb"},
     {SYS_umount2, "pn"},
     {SYS_sched_getattr, "ibln"},

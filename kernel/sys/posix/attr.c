@@ -193,16 +193,38 @@ long sys_fchdir(uint64_t fd)
     return r;
 }
 
+long sys_chroot(uint64_t path)
+{
+    struct process *p = process_self();
+    struct io_cred cred = process_cred(p);
+    struct inode *i;
+    long err = path_lookup((uint64_t)AT_FDCWD, path, true, &i);
+
+    if (err)
+        return err;
+    err = inode_is_dir(i) ? inode_access(i, &cred, 1) : -ENOTDIR;
+    if (!err && process_euid(p) != 0)
+        err = -EPERM;
+    if (err)
+        inode_unref(i);
+    else
+        fs_root_set(p->fs, i);
+    return err;
+}
+
 long sys_getcwd(uint64_t to, uint64_t n)
 {
     char *buf = pgd_alloc(PATH_MAX);
-    struct cwd_use cwd;
+    struct cwd_use cwd, root;
     long r;
 
     if (!buf)
         return -ENOMEM;
     cwd = fs_cwd_get(process_self()->fs);
-    r = tree_path(cwd.dir ? cwd.dir : inode_root, buf, PATH_MAX);
+    root = fs_root_get(process_self()->fs);
+    r = tree_path_in(root.dir ? root.dir : inode_root, cwd.dir ? cwd.dir : inode_root, buf,
+                     PATH_MAX);
+    fs_cwd_put(root);
     fs_cwd_put(cwd);
     if (r > 0 && (uint64_t)r > n)
         r = -ERANGE;

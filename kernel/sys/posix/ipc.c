@@ -112,7 +112,8 @@ static void who(struct ipc_caller *c)
 
     *c = (struct ipc_caller){0};
     if (p)
-        *c = (struct ipc_caller){{process_euid(p), process_egid(p), &p->groups}, p->pid};
+        *c = (struct ipc_caller){
+            {.uid = process_euid(p), .gid = process_egid(p), .groups = &p->groups}, p->pid};
 }
 
 void posix_ipc_boot(void) { ipc_who = who; }

@@ -20,15 +20,17 @@
 
 /* ---- open, exec ---- */
 
-static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode)
+static long open_restricted(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode,
+                            uint32_t resolve)
 {
     struct process *p = process_self();
     struct upath u;
     struct file *f;
-    int fd, err = path_begin(&u, dirfd, upath);
+    int fd, err = path_begin_in(&u, dirfd, upath, (resolve & RESOLVE_IN_ROOT) != 0);
 
     if (err)
         return err;
+    u.cred.resolve = resolve;
     fd = err = fd_find(p->files, 0); /* reserve it before a file is created or truncated */
     if (fd >= 0)
         err = file_open_at(&u.cred, u.dir, u.text, (uint32_t)flags & ~O_LARGEFILE,
@@ -41,6 +43,64 @@ static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode
     }
     fd_fill(p->files, f, (unsigned)fd, (flags & O_CLOEXEC) != 0);
     return fd;
+}
+
+static long open_at(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint64_t mode)
+{
+    return open_restricted(dirfd, upath, flags, mode, 0);
+}
+
+struct open_how {
+    uint64_t flags, mode, resolve;
+};
+
+/* What openat2 takes, it takes exactly: open ignores what it does not know. */
+#define OPEN_KNOWN                                                                               \
+    (O_ACCMODE | O_NONBLOCK | O_APPEND | O_CREAT | O_TRUNC | O_EXCL | O_NOCTTY | O_DIRECTORY |   \
+     O_NOFOLLOW | O_LARGEFILE | O_NOATIME | O_CLOEXEC | O_SYNC | O_PATH | O_TMPFILE | O_DIRECT | \
+     O_ASYNC)
+
+static int check_how(const struct open_how *h)
+{
+    uint64_t resolve = h->resolve;
+
+    if ((h->flags & ~(uint64_t)OPEN_KNOWN) || (resolve & ~(uint64_t)RESOLVE_ALL))
+        return -EINVAL;
+    if ((resolve & RESOLVE_BENEATH) && (resolve & RESOLVE_IN_ROOT))
+        return -EINVAL;
+    if (h->flags & (O_CREAT | O_TMPFILE) ? (h->mode & ~(uint64_t)07777) != 0 : h->mode != 0)
+        return -EINVAL;
+    if ((h->flags & O_PATH) &&
+        (h->flags & ~(uint64_t)(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)))
+        return -EINVAL;
+    if ((resolve & RESOLVE_CACHED) && (h->flags & (O_TRUNC | O_CREAT | O_TMPFILE)))
+        return -EAGAIN;
+    return 0;
+}
+
+long sys_openat2(uint64_t dirfd, uint64_t path, uint64_t from, uint64_t nbytes)
+{
+    struct open_how h;
+    uint8_t more[64];
+    int err;
+
+    if (nbytes < sizeof(h))
+        return -EINVAL;
+    if (nbytes > PAGE_SIZE)
+        return -E2BIG;
+    if (copyin(&h, from, sizeof(h)))
+        return -EFAULT;
+    for (uint64_t at = sizeof(h); at < nbytes; at += sizeof(more)) { /* of a later Linux */
+        size_t n = MIN(nbytes - at, sizeof(more));
+
+        if (copyin(more, from + at, n))
+            return -EFAULT;
+        for (size_t k = 0; k < n; k++)
+            if (more[k])
+                return -E2BIG;
+    }
+    err = check_how(&h);
+    return err ? err : open_restricted(dirfd, path, h.flags, h.mode, (uint32_t)h.resolve);
 }
 
 long sys_open(uint64_t path, uint64_t flags, uint64_t mode)
@@ -141,9 +201,10 @@ long sys_execveat(uint64_t dirfd, uint64_t path, uint64_t argv, uint64_t envp, u
 static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, uint64_t flags)
 {
     struct process *p = process_self();
-    struct io_cred cred = flags & AT_EACCESS
-                              ? process_cred(p)
-                              : (struct io_cred){process_uid(p), process_gid(p), &p->groups};
+    struct io_cred cred = flags & AT_EACCESS ? process_cred(p)
+                                             : (struct io_cred){.uid = process_uid(p),
+                                                                .gid = process_gid(p),
+                                                                .groups = &p->groups};
     struct fd_use file;
     struct inode *i;
     int err;

@@ -10,6 +10,7 @@ long sys_unlink(uint64_t path);                                                 
 long sys_execve(uint64_t path, uint64_t argv, uint64_t envp);                    /* 59 */
 long sys_chdir(uint64_t path);                                                   /* 12 */
 long sys_fchdir(uint64_t fd);                                                    /* 13 */
+long sys_chroot(uint64_t path);                                                  /* 61 */
 long sys_chmod(uint64_t path, uint64_t mode);                                    /* 15 */
 long sys_chown(uint64_t path, uint64_t uid, uint64_t gid);                       /* 16 */
 long sys_lchown(uint64_t path, uint64_t uid, uint64_t gid);                      /* 208 */
@@ -29,6 +30,7 @@ long sys_stat64(uint64_t path, uint64_t to);                                    
 long sys_lstat64(uint64_t path, uint64_t to);                                    /* 426 */
 long sys_fstat64(uint64_t fd, uint64_t to);                                      /* 427 */
 long sys_openat(uint64_t dirfd, uint64_t path, uint64_t flags, uint64_t mode);   /* 450 */
+long sys_openat2(uint64_t dirfd, uint64_t path, uint64_t from, uint64_t nbytes); /* 547 */
 long sys_mkdirat(uint64_t dirfd, uint64_t path, uint64_t mode);                  /* 451 */
 long sys_fstatat64(uint64_t dirfd, uint64_t path, uint64_t to, uint64_t flags);  /* 455 */
 long sys_unlinkat(uint64_t dirfd, uint64_t path, uint64_t flags);                /* 456 */

@@ -78,10 +78,13 @@ static int find_by_path(const struct address *a, struct sock **out)
 {
     struct process *p = process_self();
     struct io_cred cred = process_cred(p);
-    struct cwd_use cwd = fs_cwd_get(p->fs);
+    struct cwd_use cwd = fs_cwd_get(p->fs), root = fs_root_get(p->fs);
     struct inode *i;
-    int err = tree_lookup(&cred, cwd.dir, path_of(a), true, &i);
+    int err;
 
+    cred.root = root.dir;
+    err = tree_lookup(&cred, cwd.dir, path_of(a), true, &i);
+    fs_cwd_put(root);
     fs_cwd_put(cwd);
     if (err)
         return err;
@@ -130,13 +133,15 @@ static int bind_path(struct sock *s, struct address *a)
 {
     struct process *p = process_self();
     struct io_cred cred = process_cred(p);
-    struct cwd_use cwd;
+    struct cwd_use cwd, root;
     struct inode *i;
     int err;
 
     if (socket_is_bound(s))
         return -EINVAL;
     cwd = fs_cwd_get(p->fs);
+    root = fs_root_get(p->fs);
+    cred.root = root.dir;
     err = tree_create(&cred, cwd.dir, path_of(a), S_IFSOCK | (0777 & ~fs_umask(p->fs)), true, &i);
     if (!err) {
         a->nbytes = 2 + (uint32_t)strlen(path_of(a)) + 1;
@@ -146,6 +151,7 @@ static int bind_path(struct sock *s, struct address *a)
             inode_unref(i);
         }
     }
+    fs_cwd_put(root);
     fs_cwd_put(cwd);
     return err == -EEXIST ? -EADDRINUSE : err;
 }

@@ -11,12 +11,17 @@
 #include "kernel/proc/process.h"
 #include "mm/pool/pool.h"
 
+#define COUNTED_DIR  1u
+#define COUNTED_ROOT 2u
+
 void path_free(struct upath *u)
 {
     if (u->large)
         pgd_free(u->large, PATH_MAX);
-    if (u->counted)
+    if (u->counted & COUNTED_DIR)
         inode_unref(u->dir);
+    if (u->counted & COUNTED_ROOT)
+        inode_unref(u->cred.root);
 }
 
 /* Set the directory at which a path relative to dirfd starts. */
@@ -30,7 +35,7 @@ static int path_dir(uint64_t dirfd, struct upath *u)
         struct cwd_use cwd = fs_cwd_get(p->fs);
 
         u->dir = cwd.dir;
-        u->counted = cwd.counted;
+        u->counted |= cwd.counted ? COUNTED_DIR : 0;
         return 0;
     }
     use = fd_get(p->files, dirfd);
@@ -38,9 +43,10 @@ static int path_dir(uint64_t dirfd, struct upath *u)
         err = use.file->inode && inode_is_dir(use.file->inode) ? 0 : -ENOTDIR;
     if (!err) {
         u->dir = use.file->inode;
-        u->counted = use.counted;
-        if (u->counted)
+        if (use.counted) {
+            u->counted |= COUNTED_DIR;
             inode_ref(u->dir);
+        }
     }
     fd_put(use);
     return err;
@@ -58,19 +64,26 @@ static long __attribute__((noinline)) copy_long(struct upath *u, vaddr_t upath)
 
 int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
 {
+    return path_begin_in(u, dirfd, upath, false);
+}
+
+int path_begin_in(struct upath *u, uint64_t dirfd, vaddr_t upath, bool in_dir)
+{
+    struct cwd_use root = fs_root_get(process_self()->fs);
     long n;
     int err;
 
     u->cred = process_cred(process_self());
+    u->cred.root = root.dir;
     u->dir = NULL;
-    u->counted = false;
+    u->counted = root.counted ? COUNTED_ROOT : 0;
     u->text = u->few + upath % 8;
     u->large = NULL;
     n = copyin_str_in_step(u->text, upath, PATH_FEW);
     if (n == -ENAMETOOLONG)
         n = copy_long(u, upath);
     err = n < 0 ? (int)n : 0;
-    if (!err && u->text[0] != '/')
+    if (!err && (u->text[0] != '/' || in_dir))
         err = path_dir(dirfd, u);
     if (err)
         path_end(u);

@@ -20,10 +20,12 @@
 #define PATH_FEW 96u
 struct upath {
     struct inode
-        *dir;     /* NULL: the root. The descriptor or working directory keeps it during the call */
-    bool counted; /* it has a reference of its own, since other threads may change these */
-    char *text;   /* in few, or `large` */
-    char *large;  /* PATH_MAX bytes of paged pool, or NULL */
+        *dir; /* NULL: the root. The descriptor or working directory keeps it during the call */
+    /* Which of dir (1) and cred.root (2) has a reference of its own, since other threads may change
+       descriptors, the working directory and the root. */
+    unsigned counted;
+    char *text;  /* in few, or `large` */
+    char *large; /* PATH_MAX bytes of paged pool, or NULL */
     struct io_cred cred;
     /* The path is as far from a multiple of 8 as it was in user memory: copied by quadwords. */
     char few[PATH_FEW + 8] __attribute__((aligned(8)));
@@ -33,6 +35,8 @@ struct upath {
    caller must call path_end(). -EFAULT, -ENAMETOOLONG, -ENOMEM, -EBADF, -ENOTDIR: nothing is left
    allocated. May wait for paged pool. */
 int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath);
+/* The same; in_dir: an absolute path has a directory, too, which must be there (openat2). */
+int path_begin_in(struct upath *u, uint64_t dirfd, vaddr_t upath, bool in_dir);
 /* Free the copy, and drop the reference to the directory if there is one. */
 void path_free(struct upath *u);
 /* The same; most paths have neither. */

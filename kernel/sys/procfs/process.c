@@ -265,8 +265,9 @@ int proc_show_comm(const struct proc_id *who, uint64_t *cursor, struct proc_text
 
 /* ---- links ---- */
 
-/* A reference to the process's working directory; NULL with *err 0: the root. */
-static struct inode *cwd_of(const struct proc_id *who, int *err)
+/* A reference to the process's working directory, or its root; NULL with *err 0: the root of the
+ * machine. */
+static struct inode *directory_of(const struct proc_id *who, bool root, int *err)
 {
     struct inode *dir = NULL;
     ipl_t ipl;
@@ -277,17 +278,17 @@ static struct inode *cwd_of(const struct proc_id *who, int *err)
     ipl = spin_lock(&process_lock);
     struct process *p = proc_find_locked(who);
     if (p && p->fs)
-        dir = fs_cwd_counted(p->fs);
+        dir = root ? fs_root_counted(p->fs) : fs_cwd_counted(p->fs);
     else
         *err = -ENOENT;
     spin_unlock(&process_lock, ipl);
     return dir;
 }
 
-static int follow_cwd(const struct proc_inode *i, struct inode **out)
+static int follow_directory(const struct proc_inode *i, bool root, struct inode **out)
 {
     int err;
-    struct inode *dir = cwd_of(&i->who, &err);
+    struct inode *dir = directory_of(&i->who, root, &err);
 
     if (err)
         return err;
@@ -297,10 +298,20 @@ static int follow_cwd(const struct proc_inode *i, struct inode **out)
     return 0;
 }
 
-static long readlink_cwd(const struct proc_inode *i, char *buf, size_t n)
+static int follow_cwd(const struct proc_inode *i, struct inode **out)
+{
+    return follow_directory(i, false, out);
+}
+
+static int follow_root(const struct proc_inode *i, struct inode **out)
+{
+    return follow_directory(i, true, out);
+}
+
+static long readlink_directory(const struct proc_inode *i, bool root, char *buf, size_t n)
 {
     struct inode *dir;
-    long r = follow_cwd(i, &dir);
+    long r = follow_directory(i, root, &dir);
 
     if (r)
         return r;
@@ -309,22 +320,14 @@ static long readlink_cwd(const struct proc_inode *i, char *buf, size_t n)
     return r > 0 ? r - 1 : r;
 }
 
-static int follow_root(const struct proc_inode *i, struct inode **out)
+static long readlink_cwd(const struct proc_inode *i, char *buf, size_t n)
 {
-    int err = proc_may_look_into(&i->who);
-
-    if (err)
-        return err;
-    inode_ref(inode_root);
-    *out = inode_root;
-    return 0;
+    return readlink_directory(i, false, buf, n);
 }
 
 static long readlink_root(const struct proc_inode *i, char *buf, size_t n)
 {
-    int err = proc_may_look_into(&i->who);
-
-    return err ? err : (long)str_copy(buf, "/", n);
+    return readlink_directory(i, true, buf, n);
 }
 
 static long readlink_exe(const struct proc_inode *i, char *buf, size_t n)

@@ -262,6 +262,9 @@ static long do_dup3_far(void) { return raw6(SYS_dup3, A(fd), 200, O_CLOEXEC, 0, 
 static long do_dupfd(void) { return raw6(SYS_fcntl, A(fd), F_DUPFD, 20, 0, 0, 0); }
 static long do_getfl(void) { return raw6(SYS_fcntl, A(fd), F_GETFL, 0, 0, 0, 0); }
 
+/* For openat2: a file for reading and writing, below the root. */
+static const uint64_t beneath[3] = {O_RDWR, 0, 8};
+
 /* Copies a part of the identity of a working directory. */
 static bool cwd_is_folder(long r)
 {
@@ -294,6 +297,13 @@ const struct scenario file_scenarios[] = {
     PATH("open", SYS_open, opened, A(FILE_), O_RDWR),
     PATH("open through a link", SYS_open, opened, A(LINK), O_RDWR),
     PATH("openat", SYS_openat, opened, HERE, A("tmp/file"), O_RDWR),
+    PATH("openat2", 547, opened, HERE, A("tmp/file"), A(&beneath), sizeof(beneath)),
+    {.name = "chroot",
+     .call = SYS_chroot,
+     .prepare = make_file,
+     .args = {A(DIR_)},
+     .undo = drop,
+     .flags = IN_CHILD},
     PATH("open, a new file", SYS_open, opened_new, A(NEW), O_RDWR | O_CREAT, 0644),
     PATH("open, a new file and no other", SYS_open, opened_new, A(NEW), O_RDWR | O_CREAT | O_EXCL,
          0644),
