@@ -29,43 +29,13 @@
 #include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
-#include "kernel/io/poll.h"
-#include "kernel/sched/mutex.h"
+#include "kernel/io/pipe_private.h"
+#include "kernel/io/splice.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/validate.h"
-#include "mm/phys/page.h"
 #include "mm/pool/pool.h"
-
-#define PIPE_PAGES (PIPE_BYTES / PAGE_SIZE)
-#define PIPE_BUF   4096 /* bytes: a write of up to so many is not interleaved with others */
-
-/* In nonpaged pool. All fields but those said to be atomic are protected by lock. */
-struct pipe {
-    struct mutex lock;
-    /* Open ends; the last one to close frees the pipe. Atomic; of a FIFO fifo_mutex protects it. */
-    uint32_t ends;
-    uint32_t readers,
-        writers;        /* open ends of each kind: 0 or 1, but of a FIFO any number; atomic */
-    struct inode *fifo; /* constant: the FIFO, kept by its open files, or NULL */
-    /* Without a name: the inode by which it is opened again (pipe_inode), with a reference; set at
-     * most once, under fifo_mutex. */
-    struct inode *unnamed;
-    /* FIFO: how often it was opened for each, free-running: for who waits for the other side.
-       opened_write is atomic: stored under lock. */
-    uint32_t opened_read, opened_write;
-    uint32_t reads_waiting, writes_waiting;
-    uint64_t head;  /* offset of the next byte to read */
-    uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for poll */
-    uint64_t ino;
-    struct list link;  /* in `pipes` */
-    uint32_t uid, gid; /* constant: who made a pipe without a name, and may open it again */
-    struct wait_queue read_queue, write_queue;
-    struct poll_source polled; /* has a lock of its own; entries come under lock */
-    uint8_t *page[PIPE_PAGES]; /* KSEG addresses; NULL: not allocated yet */
-};
 
 static uint64_t next_pipe_ino = 1; /* atomic */
 /* All pipes, for the self-check. */
@@ -74,18 +44,6 @@ static struct list pipes = LIST_INIT(pipes); /* protected by pipes_lock */
 /* Protects inode.fifo, pipe.unnamed, and `ends` of a FIFO's pipe. Not held together with a pipe's
  * mutex. */
 static struct mutex fifo_mutex = MUTEX_INIT("fifos", MUTEX_INODE, fifo_mutex);
-
-/* How many open ends of a kind there are. */
-static inline uint32_t ends_of(const uint32_t *kind)
-{
-    return __atomic_load_n(kind, __ATOMIC_RELAXED);
-}
-
-/* The mutex is held. */
-static inline void set_count(struct pipe *p, uint64_t count)
-{
-    __atomic_store_n(&p->count, count, __ATOMIC_RELAXED);
-}
 
 /* Tell who polls p that bytes came or went. The barrier stands between the store of set_count()
  * and the look for entries, as that of look_unlocked() between an entry and the look at the number.
@@ -97,7 +55,7 @@ static inline void tell_pollers(struct pipe *p, uint32_t events)
 }
 
 /* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
- * is open any more. 0 or -ERESTARTSYS; -EINTR: the thread is to end, and the
+ * is open any more (or no splice goes on: `taken`). 0 or -ERESTARTSYS; -EINTR: the thread is to end, and the
  * mutex is not held any more. */
 static inline __attribute__((always_inline)) int
 pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_t *others)
@@ -109,7 +67,7 @@ pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_
     wait_enqueue(q, &w);
     mutex_unlock(&p->lock);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the entry precedes the look at the count */
-    if (likely(ends_of(others)))
+    if (likely(pipe_ends(others)))
         err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
     wait_finish(&w);
     if (unlikely(mutex_lock_killable(&p->lock) != 0))
@@ -119,18 +77,36 @@ pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_
 }
 
 /* Two copies of pipe_wait(). */
-static int __attribute__((noinline)) wait_to_read(struct pipe *p)
+int __attribute__((noinline)) pipe_wait_read(struct pipe *p)
 {
     return pipe_wait(p, &p->read_queue, &p->reads_waiting, &p->writers);
 }
-static int __attribute__((noinline)) wait_to_write(struct pipe *p)
+int __attribute__((noinline)) pipe_wait_write(struct pipe *p)
 {
     return pipe_wait(p, &p->write_queue, &p->writes_waiting, &p->readers);
 }
 
-static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
+int __attribute__((noinline)) pipe_wait_taken(struct pipe *p)
 {
-    struct pipe *p = f->priv;
+    return pipe_wait(p, &p->read_queue, &p->reads_waiting, &p->taken);
+}
+
+void pipe_filled(struct pipe *p, bool wake)
+{
+    if (wake)
+        wake_all_follow(&p->read_queue);
+    tell_pollers(p, POLLIN | POLLRDNORM);
+}
+
+void pipe_drained(struct pipe *p, bool wake)
+{
+    if (wake)
+        wake_all_follow(&p->write_queue);
+    tell_pollers(p, POLLOUT | POLLWRNORM);
+}
+
+long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
+{
     size_t done = 0;
     long err = 0;
     bool wake;
@@ -140,10 +116,14 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
     err = mutex_lock_killable(&p->lock);
     if (unlikely(err))
         return err;
-    while (!p->count) {
-        if (!ends_of(&p->writers))
-            goto out;
-        err = f->flags & O_NONBLOCK ? -EAGAIN : wait_to_read(p);
+    while (!p->count || unlikely(p->taken)) {
+        if (unlikely(p->taken)) {
+            err = pipe_wait_taken(p);
+        } else {
+            if (!pipe_ends(&p->writers))
+                goto out;
+            err = nonblock ? -EAGAIN : pipe_wait_read(p);
+        }
         if (err)
             goto failed;
     }
@@ -155,7 +135,7 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
         if (err)
             break;
         done += part;
-        set_count(p, p->count - part);
+        pipe_set_count(p, p->count - part);
         p->head += part;
         if (p->head == PIPE_BYTES)
             p->head = 0;
@@ -165,11 +145,8 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
 out:
     wake = done && p->writes_waiting;
     mutex_unlock(&p->lock);
-    if (done) {
-        if (wake)
-            wake_all_follow(&p->write_queue);
-        tell_pollers(p, POLLOUT | POLLWRNORM);
-    }
+    if (done)
+        pipe_drained(p, wake);
     return done ? (long)done : err;
 failed:
     if (err != -EINTR)
@@ -177,9 +154,12 @@ failed:
     return err;
 }
 
-/* The address for the next byte behind `count` of them, and in *room how many bytes fit there. If a
- * page was allocated for it, its bit is set in *fresh. NULL: no memory. */
-static uint8_t *pipe_room(struct pipe *p, uint64_t count, size_t *room, unsigned *fresh)
+static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    return pipe_read_some(f->priv, ubuf, n, f->flags & O_NONBLOCK);
+}
+
+uint8_t *pipe_room(struct pipe *p, uint64_t count, size_t *room, unsigned *fresh)
 {
     uint64_t tail = (p->head + count) % PIPE_BYTES;
     size_t within = tail & PAGE_MASK;
@@ -197,8 +177,7 @@ static uint8_t *pipe_room(struct pipe *p, uint64_t count, size_t *room, unsigned
     return *page + within;
 }
 
-/* A write has failed: free the pages that it allocated and that hold no data. */
-static void pipe_undo(struct pipe *p, unsigned fresh)
+void pipe_undo(struct pipe *p, unsigned fresh)
 {
     for (; fresh; fresh &= fresh - 1) {
         unsigned k = bit_lowest(fresh);
@@ -232,7 +211,7 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
         size_t room = PIPE_BYTES - count, part;
         uint8_t *to;
 
-        if (!ends_of(&p->readers)) {
+        if (!pipe_ends(&p->readers)) {
             err = -EPIPE;
             break;
         }
@@ -247,10 +226,10 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
             }
             if (p->reads_waiting)
                 wake_all_follow(&p->read_queue);
-            set_count(p, count);
+            pipe_set_count(p, count);
             tell_pollers(p, POLLIN | POLLRDNORM);
             fresh = 0;
-            err = wait_to_write(p);
+            err = pipe_wait_write(p);
             if (err == -EINTR) /* a write of one unit has not begun */
                 return done ? (long)done : err;
             count = p->count;
@@ -276,16 +255,13 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
     if (err && n <= PIPE_BUF)
         done = 0;
     else
-        set_count(p, count);
+        pipe_set_count(p, count);
     if (err)
         pipe_undo(p, fresh);
     wake = done && p->reads_waiting;
     mutex_unlock(&p->lock);
-    if (done) {
-        if (wake)
-            wake_all_follow(&p->read_queue);
-        tell_pollers(p, POLLIN | POLLRDNORM);
-    }
+    if (done)
+        pipe_filled(p, wake);
     return done ? (long)done : err;
 }
 
@@ -329,7 +305,7 @@ static unsigned pipe_write_poll(struct file *f, struct poll_entry *e)
     look_unlocked(p, e);
     if (PIPE_BYTES - __atomic_load_n(&p->count, __ATOMIC_RELAXED) >= PIPE_BUF)
         r |= POLLOUT | POLLWRNORM;
-    if (!ends_of(&p->readers))
+    if (!pipe_ends(&p->readers))
         r |= POLLERR;
     return r;
 }
@@ -528,11 +504,11 @@ static int enter_reader_locked(struct pipe *p, struct file *f)
     int err = 0;
 
     /* Until a writer comes, poll of a reader that did not wait for one reports no hang-up. */
-    f->pos = ends_of(&p->writers) || !nonblock || !p->fifo ? -1 : (int64_t)p->opened_write;
+    f->pos = pipe_ends(&p->writers) || !nonblock || !p->fifo ? -1 : (int64_t)p->opened_write;
     enter(&p->readers);
     p->opened_read++;
     wake_all(&p->write_queue);
-    if (!ends_of(&p->writers) && !nonblock && p->fifo)
+    if (!pipe_ends(&p->writers) && !nonblock && p->fifo)
         err = wait_opened(p, &p->read_queue, &p->reads_waiting, &p->readers, &p->opened_write);
     if (err)
         leave(&p->readers, &p->write_queue);
@@ -543,12 +519,12 @@ static int enter_writer_locked(struct pipe *p, struct file *f)
 {
     int err = 0;
 
-    if (!ends_of(&p->readers) && (f->flags & O_NONBLOCK) && p->fifo)
+    if (!pipe_ends(&p->readers) && (f->flags & O_NONBLOCK) && p->fifo)
         return -ENXIO;
     enter(&p->writers);
     note_opened_for_writing(p);
     wake_all(&p->read_queue);
-    if (!ends_of(&p->readers) && p->fifo)
+    if (!pipe_ends(&p->readers) && p->fifo)
         err = wait_opened(p, &p->write_queue, &p->writes_waiting, &p->writers, &p->opened_read);
     if (err)
         leave(&p->writers, &p->read_queue);
@@ -641,6 +617,8 @@ bool file_is_pipe(const struct file *f)
 {
     return f->ops == &pipe_read_ops || f->ops == &pipe_write_ops || f->ops == &fifo_ops;
 }
+
+struct pipe *pipe_of(const struct file *f) { return file_is_pipe(f) ? f->priv : NULL; }
 
 /* ---- pipes ---- */
 

@@ -37,6 +37,7 @@ static struct timespec no_time;
 static struct iovec part = {room, 8};
 static struct pollfd polled = {-1, 0, 0};
 static unsigned long how[3] = {O_RDWR, 0, 0};
+static unsigned long at_start;
 static unsigned word = 1;
 static int fd, folder, ends[2];
 
@@ -58,6 +59,10 @@ static const struct call calls[] = {
     {"writev", "vrv", SYS_writev, {FD, A(&part), 1}},
     {"write to a pipe", "vrv", SYS_write, {WRITE, ROOM, 8}},
     {"read from a pipe", "vwv", SYS_read, {READ, ROOM, 8}},
+    {"splice, from a file", "vwvvvv", SYS_splice, {FD, A(&at_start), WRITE, 0, 8, 0}},
+    {"splice, to a file", "vvvwvv", SYS_splice, {READ, 0, FD, A(&at_start), 8, 0}},
+    {"vmsplice", "vrvv", SYS_vmsplice, {WRITE, A(&part), 1, 0}},
+    {"vmsplice, out", "vrvv", SYS_vmsplice, {READ, A(&part), 1, 0}},
     {"ioctl", "vvw", SYS_ioctl, {READ, FIONREAD, ROOM}},
     {"pipe2", "wv", SYS_pipe2, {ROOM, 0}},
     {"open", "svv", SYS_open, {A(path), O_RDWR, 0}},

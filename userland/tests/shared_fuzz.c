@@ -205,6 +205,7 @@ static const struct shape {
     {SYS_close, "d"},
     {SYS_readv, "dvn"},
     {SYS_writev, "dvn"},
+    {SYS_vmsplice, "dvn0"},
     {SYS_writev, "dvn"},
     {SYS_stat64, "pB"},
     {SYS_lstat64, "pB"},

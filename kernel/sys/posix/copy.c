@@ -8,37 +8,21 @@
 #include "kernel/base/errno.h"
 #include "kernel/fs/notify.h"
 #include "kernel/io/memfd.h"
-#include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sys/posix/file.h"
+#include "kernel/sys/posix/side.h"
 #include "mm/pool/pool_charged.h"
 
 #define FALLOC_FL_KEEP_SIZE  0x1u
 #define FALLOC_FL_PUNCH_HOLE 0x2u
 #define FALLOC_FL_ZERO_RANGE 0x10u
 
-static bool can_read(const struct file *f)
-{
-    return !(f->flags & O_PATH) && (f->flags & O_ACCMODE) != O_WRONLY;
-}
-static bool can_write(const struct file *f)
-{
-    return !(f->flags & O_PATH) && (f->flags & O_ACCMODE) != O_RDONLY;
-}
-
 /* ---- copying ---- */
 
-/* Where one side of a copy reads or writes: at an offset, or at its file's position. */
-struct side {
-    struct file *file;
-    bool at;
-    uint64_t offset;
-};
-
-static long side_read(struct side *s, void *buf, size_t n)
+long side_read(struct side *s, void *buf, size_t n)
 {
     struct inode *i = s->file->inode;
     long r = inode_read(i, s->offset, buf, n);
@@ -50,7 +34,7 @@ static long side_read(struct side *s, void *buf, size_t n)
     return r;
 }
 
-static long side_write(struct side *s, const void *buf, size_t n)
+long side_write(struct side *s, const void *buf, size_t n)
 {
     long r;
 
@@ -93,8 +77,7 @@ static long copy(struct side *in, struct side *out, uint64_t n)
     return done ? (long)done : r;
 }
 
-/* The start of a side: from the user's word, or the file's position. */
-static long side_begin(struct side *s, struct file *f, vaddr_t offset)
+long side_begin(struct side *s, struct file *f, vaddr_t offset)
 {
     int64_t pos;
 
@@ -110,8 +93,7 @@ static long side_begin(struct side *s, struct file *f, vaddr_t offset)
     return pos < 0 ? (long)pos : 0;
 }
 
-/* Put the position after the bytes that were read or written at it. */
-static int side_end(const struct side *s, vaddr_t offset)
+int side_end(const struct side *s, vaddr_t offset)
 {
     if (offset)
         return copyout_u64(offset, s->offset);

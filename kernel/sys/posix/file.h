@@ -49,7 +49,11 @@ long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t
 long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
                   uint64_t mask); /* 463 */
 
-long sys_getdents(uint64_t fd, uint64_t buf, uint64_t n);                        /* 305 */
+long sys_getdents(uint64_t fd, uint64_t buf, uint64_t n); /* 305 */
+long sys_splice(uint64_t in_fd, uint64_t in_offset, uint64_t out_fd, uint64_t out_offset,
+                uint64_t n, uint64_t flags);                                     /* 468 */
+long sys_tee(uint64_t in_fd, uint64_t out_fd, uint64_t n, uint64_t flags);       /* 470 */
+long sys_vmsplice(uint64_t fd, uint64_t iov, uint64_t count, uint64_t flags);    /* 471 */
 long sys_sendfile(uint64_t out_fd, uint64_t in_fd, uint64_t offset, uint64_t n); /* 370 */
 long sys_fallocate(uint64_t fd, uint64_t mode, uint64_t offset, uint64_t n);     /* 480 */
 long sys_preadv(uint64_t fd, uint64_t iov, uint64_t count, uint64_t offset);     /* 490 */

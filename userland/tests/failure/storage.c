@@ -28,8 +28,9 @@
 #define MANY           20 /* buffers: more than need no allocation */
 #define FILLED         10 /* bytes of OTHER */
 
-static int fd = -1, other = -1, folder = -1, ends[2] = {-1, -1};
+static int fd = -1, other = -1, folder = -1, ends[2] = {-1, -1}, full[2] = {-1, -1};
 static char text[2 * PAGE];
+static struct iovec hello = {"hello", 5};
 static struct iovec cold_piece = {(void *)COLD, 5}, pieces[MANY];
 static struct flock lock, part;
 static unsigned long device; /* that has /tmp */
@@ -81,6 +82,14 @@ static void make_pipe(void)
 {
     make();
     if (pipe2(ends, O_NONBLOCK) != 0)
+        bail_out("no pipe: %s", strerror(errno));
+}
+
+/* One pipe with bytes, and one without; OTHER is a hole. */
+static void make_pipes(void)
+{
+    make_hole();
+    if (pipe2(ends, O_NONBLOCK) != 0 || pipe(full) != 0 || write(full[1], "hello", 5) != 5)
         bail_out("no pipe: %s", strerror(errno));
 }
 
@@ -245,6 +254,11 @@ static long do_no_lock(void) { return refused(on(SYS_fcntl, fd, F_SETLK, COLD, 0
 static long do_sendfile(void) { return on(SYS_sendfile, other, A(fd), 0, 5); }
 static long do_sendfile_at(void) { return on(SYS_sendfile, other, A(fd), COLD, 5); }
 static long do_sendfile_pipe(void) { return on(SYS_sendfile, ends[1], A(fd), 0, 5); }
+static long do_splice(void) { return raw6(SYS_splice, A(fd), 0, A(ends[1]), 0, 5, 0); }
+static long do_splice_out(void) { return raw6(SYS_splice, A(full[0]), 0, A(other), 0, 5, 0); }
+static long do_splice_across(void) { return raw6(SYS_splice, A(full[0]), 0, A(ends[1]), 0, 5, 0); }
+static long do_tee(void) { return raw6(SYS_tee, A(full[0]), A(ends[1]), 5, 0, 0, 0); }
+static long do_vmsplice(void) { return raw6(SYS_vmsplice, A(ends[1]), A(&hello), 1, 0, 0, 0); }
 static long do_copy(void) { return raw6(SYS_copy_file_range, A(fd), 0, A(other), 0, 5, 0); }
 static long do_copy_at(void)
 {
@@ -389,6 +403,11 @@ const struct scenario storage_scenarios[] = {
          FULL),
     WITH("sendfile to a hole", SYS_sendfile, make_hole, do_sendfile, filled_hole, 0, FULL),
     WITH("sendfile to a pipe", SYS_sendfile, make_pipe, do_sendfile_pipe, pipe_has_5, 0),
+    WITH("splice to a pipe", SYS_splice, make_pipe, do_splice, pipe_has_5, ABSORBS),
+    WITH("splice to a file", SYS_splice, make_pipes, do_splice_out, NULL, 0, FULL),
+    WITH("splice between pipes", SYS_splice, make_pipes, do_splice_across, pipe_has_5, 0),
+    WITH("tee", SYS_tee, make_pipes, do_tee, pipe_has_5, 0),
+    WITH("vmsplice", SYS_vmsplice, make_pipe, do_vmsplice, pipe_has_5, 0),
     WITH("copy_file_range", SYS_copy_file_range, make_hole, do_copy, filled_hole, 0, FULL),
     WITH("copy_file_range, offsets in an untouched page", SYS_copy_file_range, make, do_copy_at,
          copied_at, WARM, FULL),

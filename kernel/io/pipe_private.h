@@ -1,0 +1,76 @@
+/* Pipes, for the files that move bytes into and out of them: pipe.c has the rules of the fields. */
+#ifndef KERNEL_IO_PIPE_PRIVATE_H
+#define KERNEL_IO_PIPE_PRIVATE_H
+
+#include "kernel/base/list.h"
+#include "kernel/io/io_private.h"
+#include "kernel/io/poll.h"
+#include "kernel/sched/mutex.h"
+#include "mm/phys/page.h"
+
+#define PIPE_PAGES (PIPE_BYTES / PAGE_SIZE)
+#define PIPE_BUF   4096 /* bytes: a write of up to so many is not interleaved with others */
+
+/* In nonpaged pool. All fields but those said to be atomic are protected by lock. */
+struct pipe {
+    struct mutex lock;
+    /* Open ends; the last one to close frees the pipe. Atomic; of a FIFO fifo_mutex protects it. */
+    uint32_t ends;
+    uint32_t readers,
+        writers;        /* open ends of each kind: 0 or 1, but of a FIFO any number; atomic */
+    struct inode *fifo; /* constant: the FIFO, kept by its open files, or NULL */
+    /* Without a name: the inode by which it is opened again (pipe_inode), with a reference; set at
+     * most once, under fifo_mutex. */
+    struct inode *unnamed;
+    /* FIFO: how often it was opened for each, free-running: for who waits for the other side.
+       opened_write is atomic: stored under lock. */
+    uint32_t opened_read, opened_write;
+    uint32_t reads_waiting, writes_waiting;
+    uint64_t head;  /* offset of the next byte to read */
+    uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for poll */
+    /* 1: a splice moves bytes out of the pipe, from head on, without the mutex. Others who would
+     * take some wait until it is done, whether or not they may wait for bytes. Atomic: set under
+     * lock. */
+    uint32_t taken;
+    uint64_t ino;
+    struct list link;  /* in `pipes` */
+    uint32_t uid, gid; /* constant: who made a pipe without a name, and may open it again */
+    struct wait_queue read_queue, write_queue;
+    struct poll_source polled; /* has a lock of its own; entries come under lock */
+    uint8_t *page[PIPE_PAGES]; /* KSEG addresses; NULL: not allocated yet */
+};
+
+/* How many open ends of a kind there are. */
+static inline uint32_t pipe_ends(const uint32_t *kind)
+{
+    return __atomic_load_n(kind, __ATOMIC_RELAXED);
+}
+/* Set the number of bytes. The mutex is held. */
+static inline void pipe_set_count(struct pipe *p, uint64_t count)
+{
+    __atomic_store_n(&p->count, count, __ATOMIC_RELAXED);
+}
+/* Wait for bytes, or for room, with the mutex, which is held, released meanwhile. 0 or
+ * -ERESTARTSYS; -EINTR: the thread is to end, and the mutex is not held any more. */
+int pipe_wait_read(struct pipe *p);
+int pipe_wait_write(struct pipe *p);
+/* Wait until no splice takes bytes out; likewise. */
+int pipe_wait_taken(struct pipe *p);
+/* Read as read(2) does; nonblock: without waiting for bytes. */
+long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock);
+/* The address for the next byte behind `count` of them, and in *room how many bytes fit there. If a
+ * page was allocated for it, its bit is set in *fresh. NULL: no memory. The mutex is held. */
+uint8_t *pipe_room(struct pipe *p, uint64_t count, size_t *room, unsigned *fresh);
+/* A write has failed: free the pages that it allocated and that hold no data. The mutex is held. */
+void pipe_undo(struct pipe *p, unsigned fresh);
+/* n > 0 bytes from head on have been taken. The mutex is held. */
+static inline void pipe_consume(struct pipe *p, size_t n)
+{
+    pipe_set_count(p, p->count - n);
+    p->head = p->count ? (p->head + n) % PIPE_BYTES : 0;
+}
+/* Bytes came, or went: wake who waits for that, and tell who polls. The mutex is not held. */
+void pipe_filled(struct pipe *p, bool wake);
+void pipe_drained(struct pipe *p, bool wake);
+
+#endif
