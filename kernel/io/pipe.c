@@ -55,8 +55,8 @@ static inline void tell_pollers(struct pipe *p, uint32_t events)
 }
 
 /* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
- * is open any more (or no splice goes on: `taken`). 0 or -ERESTARTSYS; -EINTR: the thread is to end, and the
- * mutex is not held any more. */
+ * is open any more (or no splice goes on: `taken`). 0 or -ERESTARTSYS; -EINTR: the thread is to
+ * end, and the mutex is not held any more. */
 static inline __attribute__((always_inline)) int
 pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_t *others)
 {

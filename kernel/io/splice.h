@@ -1,5 +1,4 @@
-/* Moving bytes between pipes and other files inside the kernel. IPL 0, no locks; all but the last may
- * wait. */
+/* Moving bytes between pipes and other files inside the kernel. IPL 0, no locks; may wait. */
 #ifndef KERNEL_IO_SPLICE_H
 #define KERNEL_IO_SPLICE_H
 

@@ -58,8 +58,8 @@ int tree_rename_how(const struct io_cred *cred, struct inode *olddir, const char
 /* Write the absolute path of a directory to buf, of n bytes. Its length with the NUL; -ERANGE;
  * -ENOENT: the directory was removed. */
 long tree_path(struct inode *dir, char *buf, size_t n);
-/* The same seen from a process whose root is `root`. If the directory is not in it, the path is that
- * from the root of the machine, with "(unreachable)" before it. */
+/* The same seen from a process whose root is `root`. If the directory is not in it, the path is
+ * that from the root of the machine, with "(unreachable)" before it. */
 long tree_path_in(struct inode *root, struct inode *dir, char *buf, size_t n);
 /* tree_path() of any inode. -ENOENT: it was removed, or none of its names is known. */
 long tree_path_of(struct inode *i, char *buf, size_t n);

@@ -1,6 +1,6 @@
 /*
- * The file-system context of a process: its root, its working directory and its umask. Processes created with
- * CLONE_FS share one; the threads of a process always do.
+ * The file-system context of a process: its root, its working directory and its umask. Processes
+ * created with CLONE_FS share one; the threads of a process always do.
  *
  * `others` is the number of threads that use it, minus one. While it is 0, no other thread can
  * change the context, so the directory is used without a reference. Otherwise a call takes a

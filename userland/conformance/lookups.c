@@ -1,5 +1,5 @@
-/* Look-ups with restrictions and roots of processes: openat2 and chroot; from openat2(2), chroot(2),
-   getcwd(2), path_resolution(7). */
+/* Look-ups with restrictions and roots of processes: openat2 and chroot; from openat2(2),
+   chroot(2), getcwd(2), path_resolution(7). */
 #include "conformance.h"
 
 #include <fcntl.h>

@@ -143,7 +143,7 @@ static void roots(void)
 
         wrong += byte_of(open("/f", O_RDONLY)) != 's';
         wrong += byte_of(open("/../../../f", O_RDONLY)) != 's';
-        if (k % 64 == 0 && (pid = fork()) == 0)
+        if (k % 64 == 0 && (pid = must_fork()) == 0)
             _exit(byte_of(open("/f", O_RDONLY)) != 's');
         else if (k % 64 == 0)
             wrong += waitpid(pid, &(int){0}, 0) != pid;
