@@ -69,7 +69,7 @@ static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t 
         pt_mark_range(p, n);
     }
     spin_unlock(o->lock, ipl);
-    count_rss(as, mapped);
+    page_table_add_rss(&as->pt, mapped);
     count_add(&as->counts.object_valid, mapped);
 }
 
@@ -150,7 +150,7 @@ static int copy_pages(struct aspace *as, struct map_entry *e, pte_t *p, unsigned
         if (c.to[i].n)
             page_free(c.to[i]);
     }
-    count_rss(as, mapped);
+    page_table_add_rss(&as->pt, mapped);
     count_add(&as->counts.cow, mapped);
     return err;
 }
