@@ -405,17 +405,16 @@ static uint64_t clear_table_part(const struct map_entry *e, pte_t *p, pte_t *end
     return before - left;
 }
 
-/* In a dying space the PTEs stay until its end (anon_end). A thread that is to end leaves
-   the rest of the pages to that, too. */
-static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+/* A thread that is to end leaves the rest of the pages to the end of the space. Not inline: a dying
+   space asks for each of its entries, in vain, and would save all registers for it. */
+static int __attribute__((noinline)) unmap_pages(struct aspace *as, struct map_entry *e,
+                                                 vaddr_t start, vaddr_t end)
 {
     struct tb_gather g;
     uint64_t cleared = 0;
     vaddr_t va = MAX(start, first_touched(e));
     pte_t *l2;
 
-    if (as->pt.dying)
-        return 0;
     tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
     for (l2 = pt_next_table(&as->pt, &va, end); l2 && !thread_killed();
          l2 = pt_step_table(&as->pt, l2, &va, end)) {
@@ -432,6 +431,12 @@ static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vad
     pt_prune_upper(&as->pt, start, MIN(va, end), &g);
     tb_gather_flush(&g);
     return va < end ? -EINTR : 0;
+}
+
+/* In a dying space the PTEs stay until its end (anon_end). */
+static int anon_unmap(struct aspace *as, struct map_entry *e, vaddr_t start, vaddr_t end)
+{
+    return as->pt.dying ? 0 : unmap_pages(as, e, start, end);
 }
 
 /* ---- the end of an address space ---- */
