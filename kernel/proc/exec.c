@@ -202,6 +202,7 @@ static struct program_path *set_program(struct process *p, const char *path, str
     struct program_path *old;
     ipl_t ipl = spin_lock(&process_lock);
 
+    _Static_assert(sizeof(p->name) == sizeof(thread_self()->name), "one is copied to the other");
     str_copy(p->name, base ? base + 1 : path, sizeof(p->name));
     old = p->program;
     p->program = x->path;
@@ -210,7 +211,7 @@ static struct program_path *set_program(struct process *p, const char *path, str
     p->arg_end = a->strings + a->env_at;
     p->env_end = a->strings + a->path_at;
     spin_unlock(&process_lock, ipl);
-    str_copy(thread_self()->name, p->name, sizeof(p->name));
+    memcpy(thread_self()->name, p->name, sizeof(p->name));
     return old;
 }
 

@@ -101,9 +101,9 @@ static void lock_new(struct aspace *as, vaddr_t va, uint64_t n)
         (void)aspace_lock_pages_within(as, va, n, lock_limit(), &set);
 }
 
-/* Try to move the break to `want`. Returns the break afterwards. p->brk_mutex held, or p has only
-   one thread. */
-static vaddr_t move_break(struct process *p, vaddr_t want)
+/* Try to move the break to `want`. Returns the break afterwards; *unmapped: pages were. p->brk_mutex
+   held, or p has only one thread. */
+static vaddr_t move_break(struct process *p, vaddr_t want, bool *unmapped)
 {
     vaddr_t old_end = page_up(p->brk), new_end = page_up(want), va = old_end;
 
@@ -119,6 +119,7 @@ static vaddr_t move_break(struct process *p, vaddr_t want)
             return p->brk;
         lock_new(p->aspace, va, new_end - old_end);
     } else if (new_end < old_end) {
+        *unmapped = true;
         if (aspace_unmap_only(p->aspace, new_end, old_end - new_end) != 0)
             return p->brk;
     }
@@ -129,16 +130,18 @@ static vaddr_t move_break(struct process *p, vaddr_t want)
 long sys_brk(uint64_t want)
 {
     struct process *p = process_self();
+    bool unmapped = false;
     vaddr_t is;
 
     if (process_alone(p)) {
-        is = move_break(p, want);
+        is = move_break(p, want, &unmapped);
     } else {
         mutex_lock(&p->brk_mutex);
-        is = move_break(p, want);
+        is = move_break(p, want, &unmapped);
         mutex_unlock(&p->brk_mutex);
     }
-    aspace_entries_left();
+    if (unmapped)
+        aspace_entries_left();
     return (long)is;
 }
 
