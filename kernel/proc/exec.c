@@ -122,7 +122,10 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     vaddr_t platform = strings - 8, random = platform - 24;
     uint64_t words = 1 + a->argc + 1 + a->envc + 1 + 2 * AUX_MAX;
     struct stack_writer w = {.at = (random - 8 * words) & ~UINT64_C(15)};
-    uint64_t seed[2] = {random_next(), random_next()};
+    struct {
+        uint64_t random[3];
+        char platform[8];
+    } below = {{random_next(), random_next(), 0}, PLATFORM};
     const uint64_t aux[][2] = {
         {AT_PHDR, image->phdr},
         {AT_PHENT, sizeof(struct elf_phdr)},
@@ -146,6 +149,7 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     size_t at = 0;
 
     _Static_assert(ARRAY_SIZE(aux) <= AUX_MAX, "room for the auxiliary vector");
+    _Static_assert(sizeof(below) == 32, "as the comment above says");
     if (a->bytes + 8 * words + PAGE_SIZE > x->stack_bytes * 3 / 4)
         return -E2BIG;
     *sp = w.at;
@@ -153,20 +157,14 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
         w.err = copyout(strings + done, a->page[done >> PAGE_SHIFT],
                         MIN(a->bytes - done, PAGE_SIZE));
     if (!w.err)
-        w.err = copyout(random, seed, sizeof(seed));
-    if (!w.err)
-        w.err = copyout(platform, PLATFORM "\0\0\0", 8);
+        w.err = copyout(random, &below, sizeof(below));
     stack_word(&w, a->argc);
     stack_pointers(&w, a, a->argc, &at, strings);
     a->strings = strings;
     a->env_at = at;
     stack_pointers(&w, a, a->envc, &at, strings);
-    for (unsigned k = 0; k < ARRAY_SIZE(aux); k++) {
-        stack_word(&w, aux[k][0]);
-        stack_word(&w, aux[k][1]);
-    }
     stack_flush(&w);
-    return w.err;
+    return w.err ? w.err : copyout(w.at, aux, sizeof(aux));
 }
 
 /* Switch the thread to the root of the new address space as well: the caller is the only thread. */

@@ -218,8 +218,8 @@ int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_s
    for aspace_fault, and -EINTR if the caller is to end. What was made present before an error
    stays. May wait. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
-/* Map what a new program is about to use of its mappings, as far as it is in memory: text, copies of
-   the first pages of data, the top of the stack. The space has a program's few mappings, made by
+/* Map what a new program is about to use of its mappings, as far as it is in memory: text, copies
+   of the first pages of data, the top of the stack. The space has a program's few mappings, made by
    aspace_map_anon and aspace_map_object. 0; -ENOMEM; -EINTR: the caller is to end. May wait. */
 int aspace_preload(struct aspace *as);
 /* What mremap does (mm/space/aspace_remap.c). */

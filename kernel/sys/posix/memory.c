@@ -101,8 +101,8 @@ static void lock_new(struct aspace *as, vaddr_t va, uint64_t n)
         (void)aspace_lock_pages_within(as, va, n, lock_limit(), &set);
 }
 
-/* Try to move the break to `want`. Returns the break afterwards; *unmapped: pages were. p->brk_mutex
-   held, or p has only one thread. */
+/* Try to move the break to `want`. Returns the break afterwards; *unmapped: set if memory may have
+   been unmapped. p->brk_mutex held, or p has only one thread. */
 static vaddr_t move_break(struct process *p, vaddr_t want, bool *unmapped)
 {
     vaddr_t old_end = page_up(p->brk), new_end = page_up(want), va = old_end;
