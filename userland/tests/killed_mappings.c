@@ -4,8 +4,9 @@
 // SECONDS: 120
 /*
  * A process that a signal ends amid a call over 60,000 mappings, which have no pages before, leaves
- * the call soon. It shares its address space, which therefore does not end with it; its own alarm
- * ends it, so that nobody else need run for that.
+ * the call soon; and amid one over as many descriptors or regions. It shares its address space and
+ * its descriptors, which therefore do not end with it; its own alarm ends it, so that nobody else
+ * need run for that.
  *
  * On one CPU with --icount the time from the alarm to the end of wait() is counted in
  * instructions. Each call takes millions: its length is printed.
@@ -20,10 +21,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <time.h>
+#include <vadef.h>
 
 #define PAGE     8192ul
 #define MAPPINGS 60000ul
@@ -33,7 +36,7 @@
 
 static char *area;
 static char stack[65536] __attribute__((aligned(16)));
-static bool begun, ended; /* volatile by being passed through system calls */
+static volatile uint64_t begun, ended; /* when the call began and ended; 0: it has not */
 
 static uint64_t now_ns(void)
 {
@@ -63,6 +66,47 @@ static void make(void)
             bail_out("no mappings: %s", strerror(errno));
 }
 
+/* As many descriptors. */
+static void make_files(void)
+{
+    struct rlimit most = {MAPPINGS + 10, MAPPINGS + 10};
+
+    if (setrlimit(RLIMIT_NOFILE, &most))
+        bail_out("no descriptors: %s", strerror(errno));
+    for (uint64_t k = 0; k < MAPPINGS; k++)
+        if (dup2(0, (int)k + 10) < 0)
+            bail_out("no descriptor: %s", strerror(errno));
+}
+
+/* As many regions, once. */
+static void make_regions(void)
+{
+    static bool made;
+
+    munmap(area, BYTES);
+    for (uint64_t k = 0; k < MAPPINGS && !made; k++) {
+        struct _generic_64 id;
+        uint64_t length;
+        void *va;
+
+        if (!(sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length) & 1))
+            bail_out("no region");
+    }
+    made = true;
+}
+
+static int close_all(void) { return close_range(10, MAPPINGS + 9, 0); }
+
+/* What it has copied is freed. */
+static int fork_all(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    return pid < 0;
+}
+
 static int unmap(void) { return munmap(area, BYTES); }
 static int protect(void) { return mprotect(area, BYTES, PROT_READ | PROT_WRITE); }
 static int forget(void) { return madvise(area, BYTES, MADV_DONTNEED); }
@@ -76,12 +120,19 @@ static int unlock(void) { return munlock(area, BYTES); }
 
 static const struct {
     const char *name;
+    void (*make)(void);
     int (*call)(void);
     uint64_t latest; /* ns after the alarm */
 } calls[] = {
-    {"munmap", unmap, LATEST},   {"mprotect", protect, LATEST}, {"madvise", forget, LATEST},
-    {"msync", sync_all, LATEST}, {"munlock", unlock, LATEST},   {"mmap over all", map_over, LATEST},
-    {"mlock", lock, UNDONE},
+    {"munmap", make, unmap, LATEST},
+    {"mprotect", make, protect, LATEST},
+    {"madvise", make, forget, LATEST},
+    {"msync", make, sync_all, LATEST},
+    {"munlock", make, unlock, LATEST},
+    {"mmap over all", make, map_over, LATEST},
+    {"mlock", make, lock, UNDONE},
+    {"close_range", make_files, close_all, LATEST},
+    {"fork beside regions", make_regions, fork_all, UNDONE},
 };
 
 static int victim(void *arg)
@@ -90,26 +141,26 @@ static int victim(void *arg)
     struct itimerval alarm = {.it_value = {0, (long)(n >> 8)}};
 
     setitimer(ITIMER_REAL, &alarm, NULL);
-    begun = true;
+    begun = now_ns();
     calls[n & 255].call();
-    ended = true;
+    ended = now_ns();
     return 0;
 }
 
-/* The call, ended after some microseconds, or not (0). Until when it lasted after that, in ns. */
+/* The call, ended after some microseconds, or not (0). How long it lasted after that, in ns. */
 static uint64_t run(unsigned n, unsigned us)
 {
     uint64_t from;
     int status;
     pid_t pid;
 
-    begun = ended = false;
+    ended = 0;
     from = now_ns();
-    pid = clone(victim, stack + sizeof(stack), CLONE_VM | SIGCHLD,
+    pid = clone(victim, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD,
                 (void *)((unsigned long)us << 8 | n));
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
         bail_out("no victim: %s", strerror(errno));
-    return now_ns() - from - us * 1000ul;
+    return us ? now_ns() - from - us * 1000ul : ended - begun;
 }
 
 static void test(unsigned n)
@@ -118,12 +169,12 @@ static void test(unsigned n)
     uint64_t took, most = 0;
     unsigned amid = 0;
 
-    make();
+    calls[n].make();
     took = run(n, 0);
     for (unsigned k = 0; k < sizeof(parts) / sizeof(parts[0]); k++) {
         uint64_t after;
 
-        make();
+        calls[n].make();
         after = run(n, (unsigned)(took * parts[k] / 64 / 1000));
         if (ended)
             continue;
@@ -132,7 +183,7 @@ static void test(unsigned n)
     }
     diag("%s takes %lu ns; ended amid it %u times, in %lu ns at most", calls[n].name, took, amid,
          most);
-    ok(!counted() || (most < calls[n].latest && amid > 2), "%s is left", calls[n].name);
+    ok(!counted() || (most < calls[n].latest && amid > 1), "%s is left", calls[n].name);
 }
 
 int main(void)
