@@ -12,7 +12,7 @@
  * instructions. Each call takes millions: its length is printed.
  */
 #define _GNU_SOURCE
-#include <company.h>
+#include <errno.h>
 #include <megalith/info.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,12 +20,14 @@
 #include <starlet.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <time.h>
+#include <unistd.h>
 #include <vadef.h>
 
 #define PAGE     8192ul
