@@ -249,6 +249,7 @@ void kernel_main(const struct boot_cpus *boot)
     section_pagfil_boot();
     section_pfn_boot();
     resmem_census_boot();
+    terminal_boot();
     io_boot(initrd, initrd_bytes);
     socket_boot();
     posix_socket_boot();
@@ -259,7 +260,6 @@ void kernel_main(const struct boot_cpus *boot)
     posix_mqueue_boot();
     procfs_boot();
     shares_boot();
-    terminal_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
     trace_boot();

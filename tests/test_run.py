@@ -427,7 +427,7 @@ def test_lines_of_the_console_are_not_cut_by_others() -> None:
 
 
 def test_files_of_the_working_folder_are_not_imported(tmp_path: Path) -> None:
-    """A user's random.py is no module of the tools."""
+    """A file of the user's is no module of the tools, whatever it is called."""
     for name in ("random", "json", "shutil", "megalith", "sysman"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')\n")
     tools = ("run", "sda", "memmap", "save", "sysman", "bench", "schedules", "profile", "planted")

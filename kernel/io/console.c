@@ -10,7 +10,7 @@
 #include "kernel/io/tty_private.h"
 #include "kernel/sched/thread.h"
 
-struct tty tty_console;
+struct tty tty_console = {.size = {.ws_row = 24, .ws_col = 80}};
 static struct serial com1;
 
 static void wait_for(struct wait_queue *q, bool (*condition)(void))
@@ -80,13 +80,7 @@ static const struct tty_line console_line = {
 
 void console_terminal(uint16_t rows, uint16_t columns)
 {
-    struct tty *t = &tty_console;
-    ipl_t ipl = spin_lock(&t->lock);
-
-    t->size = (struct winsize){.ws_row = rows, .ws_col = columns};
-    if (!columns)
-        t->set.c_lflag &= ~(uint32_t)ECHO;
-    spin_unlock(&t->lock, ipl);
+    tty_console.size = (struct winsize){.ws_row = rows, .ws_col = columns};
 }
 
 void tty_boot(void)
@@ -95,7 +89,8 @@ void tty_boot(void)
 
     tty_init(&tty_console, &console_line, TTY_CONSOLE);
     tty_console.set.c_cflag |= CLOCAL;
-    tty_console.size = (struct winsize){.ws_row = 24, .ws_col = 80};
+    if (!tty_console.size.ws_col)
+        tty_console.set.c_lflag &= ~(uint32_t)ECHO;
     serial_boot(&com1, &uart_com1, "com1", NULL);
     t = thread_create("tty", console_thread, NULL, PRIO_NORMAL + 4);
     if (!t)

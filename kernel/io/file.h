@@ -106,7 +106,8 @@ void io_validate(struct validate *v);
 /* A command's standard input is empty: reads return 0 from the start. Boot, after io_boot(). */
 void stream_input_ends(void);
 /* The terminal of the host's user: its size, or (rows and columns 0) that there is none, and what
- * arrives was not typed: it is not echoed then. Boot, after io_boot(). */
+ * arrives was not typed: it is not echoed then. Without this call it is 24 by 80. Boot, before
+ * io_boot(), after which input arrives. */
 void console_terminal(uint16_t rows, uint16_t columns);
 /* Send the last frame on COM2, of type R with n bytes, n > 0. IPL 0, may wait. Returns at
  * IPL_ASTDEL with the stream locked, for the caller to power the machine off. */
