@@ -7,7 +7,7 @@
     scripts/bench linux           calls and faults beside Linux/Alpha's: userland/bench/rows
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
-    scripts/bench --bless         copies the last measurements into docs/ and README.md
+    scripts/bench --bless         copies the last measurements into docs/
 
 Writes figures.json and SVG plots to build/bench/. Fails when an operation costs more than LIMIT
 times as much as on Linux/Alpha, when a row of /bench/rows costs more than half of it or more

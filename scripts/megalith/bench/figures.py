@@ -341,7 +341,7 @@ def bounds_table(rows: list[Row]) -> str:
     return table(["bound", "measured", "at most"], lines)
 
 
-README_CALLS = [
+HEADLINE_CALLS = [
     ("map 4 GiB through shared tables", "map_alloc_shared_4g"),
     ("map 8 GiB through shared tables", "map_alloc_shared_8g"),
     ("map 256 GiB through shared tables", "map_fluid_shared_256g"),
@@ -379,7 +379,7 @@ def calls_table(calls: list[Row], wanted: list | None = None) -> str:
 
 
 def headline(rows: list[Row]) -> str:
-    """For the README: start-up and shut-down of 300 processes."""
+    """For docs/README.md: start-up and shut-down of 300 processes."""
     lines = []
     for case, k, size in (
         ("fig9", "shared", 1),

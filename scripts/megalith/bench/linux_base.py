@@ -5,7 +5,7 @@
     scripts/linux-base PROGRAM      run a program there
     scripts/linux-base              print the path of the kernel
 
-`scripts/bench --bless` copies what was measured into docs/ and README.md.
+`scripts/bench --bless` copies what was measured into docs/.
 
 The kernel is built once from the distribution's package of its sources, pinned by version and
 hash, with Alpha's own default configuration reduced by linux.config, and kept in

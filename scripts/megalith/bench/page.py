@@ -24,7 +24,7 @@ PAGES = [
     TOP / "docs" / "paged-pool.md",
     TOP / "docs" / "choices.md",
     TOP / "docs" / "performance.md",
-    TOP / "README.md",
+    TOP / "docs" / "README.md",
 ]
 PART = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
@@ -65,7 +65,7 @@ def parts(data: dict) -> dict[str, str]:
         "spins-shutdown": figures.spins_table(rows, "shutdown"),
         "bounds": figures.bounds_table(rows),
         "calls": figures.calls_table(data["calls"]),
-        "calls-headline": figures.calls_table(data["calls"], figures.README_CALLS),
+        "calls-headline": figures.calls_table(data["calls"], figures.HEADLINE_CALLS),
         "rows": linux_rows.rows_table(here, linux),
         "rows-headline": linux_rows.rows_table(here, linux, linux_rows.HEADLINE),
         "profiles": linux_rows.profiles_table(here, data["profiles"]),
