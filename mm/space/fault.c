@@ -102,15 +102,15 @@ static int __attribute__((noinline)) fault_wait(struct aspace *as, vaddr_t va,
     return err ? err : aspace_fault_unlock(as, va, access);
 }
 
-/* ---- the first write to private memory ---- */
+/* ---- writes to private memory ---- */
 
 /*
- * What makes a program's memory, and nearly all of its faults. The functions below do what
- * aspace_fault_unlock() and private_fault() of mm/space/anon.c do, as long as nothing is in the
- * way: the entry and the table are those of the fault before, the PTE is empty, there is a page.
- * They are one leaf function: without calls it stores no registers, and what the steps have in
- * common is computed once. Where something is missing, the rest is a jump to a function that does
- * all of it, or goes on.
+ * First writes make a program's memory, and are nearly all of its faults. The functions below do
+ * what aspace_fault_unlock() and private_fault() of mm/space/anon.c do, as long as nothing is in
+ * the way: the entry and the table are those of the fault before, the PTE is empty, there is a
+ * page. They are one leaf function: without calls it stores no registers, and what the steps have
+ * in common is computed once. Where something is missing, the rest is a jump to a function that
+ * does all of it, or goes on.
  */
 
 /* Not in line, as a call would make the caller store registers. */
@@ -158,6 +158,23 @@ static inline bool is_plain(const struct map_entry *e)
     return e->ops == &anon_ops && !e->object && !(e->flags & MAPF_GROWSDOWN) && (e->prot & MAP_W);
 }
 
+/* The PTE p of va is not empty: a page is to be copied, or is valid already. No table was made for
+   it, so none is to be freed where there is no memory. */
+static int __attribute__((noinline)) present_unlock(struct aspace *as, struct map_entry *e,
+                                                    vaddr_t va, pte_t *p)
+{
+    pte_t old = pt_load(p);
+    int err;
+
+    if (unlikely(!pte_maps_page(va, old)))
+        return aspace_fault_unlock(as, va, FAULT_WRITE);
+    err = anon_fault_present(as, e, va, p, old, true);
+    count_add(&as->counts.faults, 1);
+    if (unlikely(!mutex_quick_unlock_shared(&as->lock)))
+        aspace_fault_release(as);
+    return err;
+}
+
 int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
 {
     struct map_entry *e;
@@ -176,7 +193,11 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
         return __atomic_load_n(&e->fresh, __ATOMIC_RELAXED) ? object_first_unlock(as, e, va, access)
                                                             : aspace_fault_unlock(as, va, access);
     p = pt_recent(&as->pt, va, &table);
-    if (!p || __atomic_load_n(p, __ATOMIC_RELAXED) != 0 || !page_quick_charge(&charge))
+    if (!p)
+        return aspace_fault_unlock(as, va, access);
+    if (__atomic_load_n(p, __ATOMIC_RELAXED) != 0)
+        return present_unlock(as, e, va, p);
+    if (!page_quick_charge(&charge))
         return aspace_fault_unlock(as, va, access);
     n = page_quick_zeroed(as->pt.home_rad);
     if (n == 0)
