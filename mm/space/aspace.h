@@ -95,11 +95,11 @@ struct aspace_counts { /* relaxed atomics, except as noted */
     uint64_t faults, demand_zero, cow, object_valid, file, stack_grow;
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
     uint64_t section_pages;
-    uint64_t vsize;                /* bytes in entries; aspace mutex exclusive to change */
-    uint64_t data;                 /* of these, in private writable ones; likewise */
-    uint64_t entries;              /* on the map; likewise */
-    uint64_t locked;               /* pages locked in memory */
-    uint64_t vsize_peak;           /* the most that vsize ever was */
+    uint64_t vsize;      /* bytes in entries; aspace mutex exclusive to change */
+    uint64_t data;       /* of these, in private writable ones; likewise */
+    uint64_t entries;    /* on the map; likewise */
+    uint64_t locked;     /* pages locked in memory */
+    uint64_t vsize_peak; /* the most that vsize ever was */
 };
 
 struct aspace {           /* protected by `lock`, exclusive to change, unless said otherwise */
