@@ -38,7 +38,8 @@ long sys_getxpid(void)
     return p->pid;
 }
 
-long sys_getppid(void) { return __atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED); }
+/* Numbers of processes are below 2^31: as a signed one it need not be extended anew. */
+long sys_getppid(void) { return (int32_t)__atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED); }
 
 long sys_gettid(void) { return uthread_self()->tid; }
 
