@@ -4,10 +4,25 @@
  * empty it starts again at page 0, so small messages back and forth use one page only.
  *
  * All fields are protected by the pipe's mutex, which is held while user memory is copied (rank
- * MUTEX_INODE, before the address space's). A thread that must wait increments a count under the
- * mutex before it releases it, so the other side can tell from the count whether to wake a thread,
- * without looking at the wait queue. The count may be too high: a thread that is killed while it
- * waits does not wait for the mutex to take itself out.
+ * MUTEX_INODE, before the address space's). A writer that must wait increments a count under the
+ * mutex before it releases it, so readers can tell from the count whether to wake a thread, without
+ * looking at the wait queue. The count may be too high: a thread that is killed while it waits does
+ * not wait for the mutex to take itself out.
+ *
+ * A reader waits before it takes the mutex, as most of the pipes that are waited for are empty. So
+ * the number of bytes is atomic, and the mark that readers wait, too:
+ *
+ *     reader                                 writer, or who opens for writing
+ *     enters the queue                       stores the number of bytes
+ *     sets the mark                          barrier
+ *     barrier                                clears the mark; if it was set, wakes the queue
+ *     there are no bytes: sleeps
+ *
+ * One of the two barriers is the first. If it is the reader's, the writer finds the mark; else the
+ * reader finds the bytes. The mark is cleared by an exchange: a mark that is set before is found by
+ * it, and its reader on the queue, and one that is set afterwards stays. Several readers have one
+ * mark, as all that are on the queue are woken together. A reader that is woken looks at the number
+ * of bytes with the mutex held, and waits again if another one has read them.
  *
  * User memory may be slow to come, as another thread may change the address space for as long as
  * that has pages. So waits for the mutex are killable, and who closes or polls an end does not take
@@ -56,9 +71,11 @@ struct pipe {
     /* FIFO: how often it was opened for each, free-running: for who waits for the other side.
        opened_write is atomic: stored under lock. */
     uint32_t opened_read, opened_write;
-    uint32_t reads_waiting, writes_waiting;
+    uint32_t read_waits; /* 1: there are waiters on read_queue that nobody has woken yet; atomic */
+    uint32_t writes_waiting;
     uint64_t head;  /* offset of the next byte to read */
-    uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for poll */
+    uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for readers
+                       that wait, and for poll */
     uint64_t ino;
     struct list link;  /* in `pipes` */
     uint32_t uid, gid; /* constant: who made a pipe without a name, and may open it again */
@@ -87,25 +104,56 @@ static inline void set_count(struct pipe *p, uint64_t count)
     __atomic_store_n(&p->count, count, __ATOMIC_RELAXED);
 }
 
-/* Tell who polls p that bytes came or went. The barrier stands between the store of set_count()
- * and the look for entries, as that of look_unlocked() between an entry and the look at the number.
- */
-static inline void tell_pollers(struct pipe *p, uint32_t events)
+/* Bytes have come: tell those who wait for them, and those who poll p. The barrier stands between
+ * the store of set_count() and the looks at the mark and for entries, as that of wait_to_read()
+ * between the mark and the look at the number, and that of look_unlocked() behind an entry. */
+static inline void tell_readers(struct pipe *p)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    poll_notify(&p->polled, events);
+    if (__atomic_load_n(&p->read_waits, __ATOMIC_RELAXED) &&
+        __atomic_exchange_n(&p->read_waits, 0, __ATOMIC_ACQUIRE))
+        wake_all_follow(&p->read_queue);
+    poll_notify(&p->polled, POLLIN | POLLRDNORM);
+}
+
+/* Bytes have gone: tell who polls p. */
+static inline void tell_pollers_of_room(struct pipe *p)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    poll_notify(&p->polled, POLLOUT | POLLWRNORM);
+}
+
+/* Must a reader wait? The mutex need not be held. */
+static inline bool is_idle(const struct pipe *p)
+{
+    return !__atomic_load_n(&p->count, __ATOMIC_RELAXED) && ends_of(&p->writers);
+}
+
+/* Wait until there are bytes in p, or no writer any more, or an end was opened. The mutex is not
+ * held. 0 or -ERESTARTSYS. */
+static int wait_to_read(struct pipe *p)
+{
+    struct waiter w;
+    int err = 0;
+
+    wait_enqueue(&p->read_queue, &w);
+    /* Whoever clears the mark then takes the queue's lock, and finds the entry. */
+    __atomic_store_n(&p->read_waits, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (likely(is_idle(p)))
+        err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
+    wait_finish(&w);
+    return err ? -ERESTARTSYS : 0;
 }
 
 /* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
  * is open any more. 0 or -ERESTARTSYS; -EINTR: the thread is to end, and the
  * mutex is not held any more. */
-static inline __attribute__((always_inline)) int
-pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_t *others)
+static int pipe_wait(struct pipe *p, struct wait_queue *q, const uint32_t *others)
 {
     struct waiter w;
     int err = 0;
 
-    ++*waiting;
     wait_enqueue(q, &w);
     mutex_unlock(&p->lock);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the entry precedes the look at the count */
@@ -114,39 +162,53 @@ pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_
     wait_finish(&w);
     if (unlikely(mutex_lock_killable(&p->lock) != 0))
         return -EINTR;
-    --*waiting;
     return err ? -ERESTARTSYS : 0;
 }
 
-/* Two copies of pipe_wait(). */
-static int __attribute__((noinline)) wait_to_read(struct pipe *p)
-{
-    return pipe_wait(p, &p->read_queue, &p->reads_waiting, &p->writers);
-}
 static int __attribute__((noinline)) wait_to_write(struct pipe *p)
 {
-    return pipe_wait(p, &p->write_queue, &p->writes_waiting, &p->readers);
+    int err;
+
+    p->writes_waiting++;
+    err = pipe_wait(p, &p->write_queue, &p->readers);
+    if (err != -EINTR)
+        p->writes_waiting--;
+    return err;
+}
+
+/* Take the mutex of f's pipe when there are bytes to read. 0; -EINTR, -ERESTARTSYS, -EAGAIN: the
+ * mutex is not held; *end: nor is it if there is no writer any more. */
+static inline int lock_to_read(struct pipe *p, const struct file *f, bool *end)
+{
+    *end = false;
+    for (;;) {
+        int err = 0;
+
+        if (is_idle(p))
+            err = f->flags & O_NONBLOCK ? -EAGAIN : wait_to_read(p);
+        if (!err)
+            err = mutex_lock_killable(&p->lock);
+        if (unlikely(err) || likely(p->count))
+            return err;
+        *end = !ends_of(&p->writers);
+        mutex_unlock(&p->lock);
+        if (*end)
+            return 0;
+    }
 }
 
 static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
 {
     struct pipe *p = f->priv;
     size_t done = 0;
-    long err = 0;
-    bool wake;
+    long err;
+    bool end, wake;
 
     if (!n)
         return 0;
-    err = mutex_lock_killable(&p->lock);
-    if (unlikely(err))
+    err = lock_to_read(p, f, &end);
+    if (err || end)
         return err;
-    while (!p->count) {
-        if (!ends_of(&p->writers))
-            goto out;
-        err = f->flags & O_NONBLOCK ? -EAGAIN : wait_to_read(p);
-        if (err)
-            goto failed;
-    }
     while (done < n && p->count && !thread_killed()) {
         size_t within = p->head & PAGE_MASK;
         size_t part = MIN(MIN(n - done, p->count), PAGE_SIZE - within);
@@ -162,19 +224,14 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
     }
     if (!p->count)
         p->head = 0;
-out:
     wake = done && p->writes_waiting;
     mutex_unlock(&p->lock);
-    if (done) {
-        if (wake)
-            wake_all_follow(&p->write_queue);
-        tell_pollers(p, POLLOUT | POLLWRNORM);
-    }
-    return done ? (long)done : err;
-failed:
-    if (err != -EINTR)
-        mutex_unlock(&p->lock);
-    return err;
+    if (!done)
+        return err;
+    if (wake)
+        wake_all_follow(&p->write_queue);
+    tell_pollers_of_room(p);
+    return (long)done;
 }
 
 /* The address for the next byte behind `count` of them, and in *room how many bytes fit there. If a
@@ -219,8 +276,7 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
     unsigned fresh = 0;
     size_t done = 0;
     uint64_t count; /* with what this call has written since it had the mutex */
-    long err = 0;
-    bool wake = false;
+    long err;
 
     if (!n)
         return 0;
@@ -245,10 +301,8 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
                 err = -EAGAIN;
                 break;
             }
-            if (p->reads_waiting)
-                wake_all_follow(&p->read_queue);
             set_count(p, count);
-            tell_pollers(p, POLLIN | POLLRDNORM);
+            tell_readers(p);
             fresh = 0;
             err = wait_to_write(p);
             if (err == -EINTR) /* a write of one unit has not begun */
@@ -279,14 +333,11 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
         set_count(p, count);
     if (err)
         pipe_undo(p, fresh);
-    wake = done && p->reads_waiting;
     mutex_unlock(&p->lock);
-    if (done) {
-        if (wake)
-            wake_all_follow(&p->read_queue);
-        tell_pollers(p, POLLIN | POLLRDNORM);
-    }
-    return done ? (long)done : err;
+    if (!done)
+        return err;
+    tell_readers(p);
+    return (long)done;
 }
 
 static long pipe_write(struct file *f, vaddr_t ubuf, size_t n) { return put(f, ubuf, NULL, n); }
@@ -502,14 +553,14 @@ static struct pipe *fifo_get(struct inode *i)
 
 /* Wait on q until the other side was opened, even if it is closed again by then; `mine` counts the
  * own end. p->lock is held, but not during the wait. Errors as of pipe_wait. */
-static int wait_opened(struct pipe *p, struct wait_queue *q, uint32_t *waiting,
-                       const uint32_t *mine, const uint32_t *opened)
+static int wait_opened(struct pipe *p, struct wait_queue *q, const uint32_t *mine,
+                       const uint32_t *opened)
 {
     uint32_t was = *opened;
     int err = 0;
 
     while (!err && *opened == was)
-        err = pipe_wait(p, q, waiting, mine);
+        err = pipe_wait(p, q, mine);
     return err;
 }
 
@@ -533,7 +584,7 @@ static int enter_reader_locked(struct pipe *p, struct file *f)
     p->opened_read++;
     wake_all(&p->write_queue);
     if (!ends_of(&p->writers) && !nonblock && p->fifo)
-        err = wait_opened(p, &p->read_queue, &p->reads_waiting, &p->readers, &p->opened_write);
+        err = wait_opened(p, &p->read_queue, &p->readers, &p->opened_write);
     if (err)
         leave(&p->readers, &p->write_queue);
     return err;
@@ -549,7 +600,7 @@ static int enter_writer_locked(struct pipe *p, struct file *f)
     note_opened_for_writing(p);
     wake_all(&p->read_queue);
     if (!ends_of(&p->readers) && p->fifo)
-        err = wait_opened(p, &p->write_queue, &p->writes_waiting, &p->writers, &p->opened_read);
+        err = wait_opened(p, &p->write_queue, &p->writers, &p->opened_read);
     if (err)
         leave(&p->writers, &p->read_queue);
     return err;
