@@ -12,6 +12,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/memfs.h"
+#include "kernel/fs/name.h"
 #include "kernel/io/tree_private.h"
 #include "mm/pool/pool.h"
 
@@ -144,27 +145,12 @@ static inline int look_locked(struct walk *w)
     return err == -ENOENT ? 0 : err;
 }
 
-/* Set w->last to the component that begins at path. Returns the position after it. */
-static inline const char *next_component(struct walk *w, const char *path)
-{
-    const uint8_t *p = (const uint8_t *)path;
-    uint64_t hash = FS_HASH_SEED;
-    uint8_t c;
-
-    for (; (c = *p) && c != '/'; p++)
-        hash = fs_name_hash(hash, c);
-    w->last.text = path;
-    w->last.len = (uint32_t)((const char *)p - path);
-    w->last.hash = (uint32_t)hash;
-    return (const char *)p;
-}
-
 /* Is the component "." (1), ".." (2) or a name (0)? */
 static inline unsigned dots(const struct fs_name *name)
 {
-    if (name->text[0] != '.' || name->len > 2 || (name->len == 2 && name->text[1] != '.'))
+    if (likely((name->few & 0xFF) != '.'))
         return 0;
-    return name->len;
+    return name->few == '.' ? 1 : name->few == ('.' | '.' << 8) ? 2 : 0;
 }
 
 /* Treat the last component as `how` says, LAST_HOLD or LAST_NAME. */
@@ -215,7 +201,7 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
         /* The superuser may search every directory. */
         if (cred->uid && (err = inode_access(w->dir, cred, 1)) != 0)
             return err;
-        path = next_component(w, path);
+        path = name_scan(&w->last, path);
         if (w->last.len > NAME_MAX)
             return -ENAMETOOLONG;
         switch (dots(&w->last)) {
