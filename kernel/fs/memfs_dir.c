@@ -207,13 +207,15 @@ static __attribute__((noinline)) int compare_text(const struct fs_name *name,
     return 0;
 }
 
-/* The order of a head's tree: how name compares to e, below 0, 0, or above 0. */
-static inline int compare(const struct fs_name *name, const struct memfs_name *e)
+/* The order of a head's tree: how name compares to e, below 0, 0, or above 0. `longer`: the name
+ * may have more than eight bytes. */
+static inline __attribute__((always_inline)) int compare_as(const struct fs_name *name,
+                                                            const struct memfs_name *e, bool longer)
 {
     size_t len = name->len;
     uint64_t few;
 
-    if (name->hash != e->node.hash)
+    if ((int32_t)name->hash != (int32_t)e->node.hash)
         return name->hash < e->node.hash ? -1 : 1;
     if (len != e->len)
         return len < e->len ? -1 : 1;
@@ -222,21 +224,32 @@ static inline int compare(const struct fs_name *name, const struct memfs_name *e
         few = name_first(few, len);
     if (name->few != few)
         return name->few < few ? -1 : 1;
-    return len <= 8 ? 0 : compare_text(name, e);
+    return !longer || len <= 8 ? 0 : compare_text(name, e);
 }
 
-static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+static int compare(const struct fs_name *name, const struct memfs_name *e)
+{
+    return compare_as(name, e, true);
+}
+
+static inline __attribute__((always_inline)) struct memfs_name *
+find_as(const struct memfs_dir *d, const struct fs_name *name, bool longer)
 {
     struct treap_node *at = d->heads[name->hash & (d->nheads - 1)].root;
 
     while (at) {
-        int order = compare(name, name_of(at));
+        int order = compare_as(name, name_of(at), longer);
 
         if (order == 0)
             return name_of(at);
         at = order < 0 ? at->left : at->right;
     }
     return NULL;
+}
+
+static struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+{
+    return find_as(d, name, true);
 }
 
 struct memfs_name *memfs_find(const struct memfs_dir *d, const struct fs_name *name)
@@ -340,15 +353,27 @@ void memfs_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_nam
     memfs_entry_free(old);
 }
 
-int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+static inline int found(struct memfs_name *e, struct inode **out)
 {
-    struct memfs_name *e = find(dir_of(dir), name);
-
     if (!e)
         return -ENOENT;
     inode_ref(e->inode);
     *out = e->inode;
     return 0;
+}
+
+static __attribute__((noinline)) int lookup_long(struct inode *dir, const struct fs_name *name,
+                                                 struct inode **out)
+{
+    return found(find(dir_of(dir), name), out);
+}
+
+/* For short names this calls nothing, so that it needs no frame. */
+int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+{
+    if (unlikely(name->len > 8))
+        return lookup_long(dir, name, out);
+    return found(find_as(dir_of(dir), name, false), out);
 }
 
 void memfs_describe(const struct memfs_name *e, struct fs_entry *to)

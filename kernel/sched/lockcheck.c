@@ -117,7 +117,7 @@ static bool rank_may_nest(const struct thread *t, unsigned rank)
 /* The PC at which t took m; 0 if it does not hold m. */
 static uint64_t place_of(const struct thread *t, const struct mutex *m)
 {
-    for (uint32_t i = MIN(t->held_mutexes, (uint32_t)MUTEXES_HELD_MAX); i > 0; i--)
+    for (uint32_t i = (uint32_t)MIN(t->held_mutexes, (uint64_t)MUTEXES_HELD_MAX); i > 0; i--)
         if (t->held[i - 1] == m)
             return t->held_at[i - 1];
     return 0;
@@ -139,7 +139,7 @@ static void __attribute__((cold, noreturn)) bad_state(const struct mutex *m, con
 void lockcheck_mutex(const struct mutex *m, bool rank, uint64_t place)
 {
     const struct thread *t = thread_self();
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
     const struct mutex *top = n ? t->held[n - 1] : NULL;
     uint64_t before = place_of(t, m);
 
@@ -151,7 +151,7 @@ void lockcheck_mutex(const struct mutex *m, bool rank, uint64_t place)
     if (n == MUTEXES_HELD_MAX)
         panic("mutex %s taken at %pS by thread %u (%s), which holds %u already "
               "(MUTEXES_HELD_MAX), the last, %s, taken at %pS",
-              m->name, (void *)place, WHO(t), n, top->name, (void *)t->held_at[n - 1]);
+              m->name, (void *)place, WHO(t), (unsigned)n, top->name, (void *)t->held_at[n - 1]);
     if (rank && top &&
         (top->rank > m->rank || (top->rank == m->rank && !rank_may_nest(t, m->rank))))
         panic("mutex %s (rank %u) taken at %pS by thread %u (%s) with %s (rank %u) held, taken at "
@@ -196,7 +196,7 @@ void lockcheck_left(const char *does, uint64_t place)
 {
     const struct thread *t = thread_self();
     const struct spinlock *l = thread_spin_top(t);
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
     char at[PLACE_TEXT] = "";
 
     if (place)

@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) void runq_note_taken(struct runq *r
    thread, or its run queue is locked and it does not run. */
 static inline bool thread_hurries(const struct thread *t)
 {
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
 
     if (__atomic_load_n(&t->wants, __ATOMIC_RELAXED) != NULL)
         return true;

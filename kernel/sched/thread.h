@@ -55,7 +55,7 @@ struct thread {
     struct fair_node fair;     /* its part in the fair rule; run queue's lock */
     struct sched_group *group; /* whose share it uses; run queue's lock */
     struct spinlock *spin_top; /* innermost spinlock held; own CPU */
-    uint32_t held_mutexes;     /* own thread; others: run queue's lock, while it does not run;
+    uint64_t held_mutexes;     /* own thread; others: run queue's lock, while it does not run;
                                   atomic: also read as a hint */
     uint8_t home_rad; /* domain preferred for its memory and its CPUs; written by the own thread;
                          atomic: a hint to others */

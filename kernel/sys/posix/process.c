@@ -38,8 +38,7 @@ long sys_getxpid(void)
     return p->pid;
 }
 
-/* Numbers of processes are below 2^31: as a signed one it need not be extended anew. */
-long sys_getppid(void) { return (int32_t)__atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED); }
+long sys_getppid(void) { return (long)__atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED); }
 
 long sys_gettid(void) { return uthread_self()->tid; }
 
