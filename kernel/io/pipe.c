@@ -116,34 +116,28 @@ static inline void tell_readers(struct pipe *p)
     poll_notify(&p->polled, POLLIN | POLLRDNORM);
 }
 
-/* Bytes have gone: tell who polls p. */
-static inline void tell_pollers_of_room(struct pipe *p)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    poll_notify(&p->polled, POLLOUT | POLLWRNORM);
-}
-
 /* Must a reader wait? The mutex need not be held. */
 static inline bool is_idle(const struct pipe *p)
 {
     return !__atomic_load_n(&p->count, __ATOMIC_RELAXED) && ends_of(&p->writers);
 }
 
+/* On the queue: set the mark and look again. Whoever clears the mark then takes the queue's lock, and
+ * finds the entry. */
+static bool must_wait_to_read(void *arg)
+{
+    struct pipe *p = arg;
+
+    __atomic_store_n(&p->read_waits, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return is_idle(p);
+}
+
 /* Wait until there are bytes in p, or no writer any more, or an end was opened. The mutex is not
  * held. 0 or -ERESTARTSYS. */
 static int wait_to_read(struct pipe *p)
 {
-    struct waiter w;
-    int err = 0;
-
-    wait_enqueue(&p->read_queue, &w);
-    /* Whoever clears the mark then takes the queue's lock, and finds the entry. */
-    __atomic_store_n(&p->read_waits, 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (likely(is_idle(p)))
-        err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
-    wait_finish(&w);
-    return err ? -ERESTARTSYS : 0;
+    return wait_if(&p->read_queue, must_wait_to_read, p) ? -ERESTARTSYS : 0;
 }
 
 /* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
@@ -197,18 +191,22 @@ static inline int lock_to_read(struct pipe *p, const struct file *f, bool *end)
     }
 }
 
-static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
+/* Bytes were read, and the mutex released: tell those who wait for room, and who polls p. */
+static inline void tell_writers(struct pipe *p, bool wake)
 {
-    struct pipe *p = f->priv;
-    size_t done = 0;
-    long err;
-    bool end, wake;
+    if (unlikely(wake))
+        wake_all_follow(&p->write_queue);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    poll_notify(&p->polled, POLLOUT | POLLWRNORM);
+}
 
-    if (!n)
-        return 0;
-    err = lock_to_read(p, f, &end);
-    if (err || end)
-        return err;
+/* Read as many bytes as there are, of whatever pages. The mutex is held, and released. */
+static __attribute__((noinline)) long read_parts(struct pipe *p, vaddr_t ubuf, size_t n)
+{
+    size_t done = 0;
+    long err = 0;
+    bool wake;
+
     while (done < n && p->count && !thread_killed()) {
         size_t within = p->head & PAGE_MASK;
         size_t part = MIN(MIN(n - done, p->count), PAGE_SIZE - within);
@@ -228,10 +226,36 @@ static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
     mutex_unlock(&p->lock);
     if (!done)
         return err;
-    if (wake)
-        wake_all_follow(&p->write_queue);
-    tell_pollers_of_room(p);
+    tell_writers(p, wake);
     return (long)done;
+}
+
+static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
+{
+    struct pipe *p = f->priv;
+    uint64_t rest;
+    size_t within;
+    bool end, wake;
+    long err;
+
+    if (!n)
+        return 0;
+    err = lock_to_read(p, f, &end);
+    if (err || end)
+        return err;
+    /* Often all that is wanted or there lies in one page. */
+    within = p->head & PAGE_MASK;
+    n = MIN(n, p->count);
+    if (unlikely(n > PAGE_SIZE - within || thread_killed() ||
+                 copyout(ubuf, p->page[p->head >> PAGE_SHIFT] + within, n) != 0))
+        return read_parts(p, ubuf, n);
+    rest = p->count - n;
+    set_count(p, rest);
+    p->head = rest ? (p->head + n) % PIPE_BYTES : 0;
+    wake = p->writes_waiting != 0;
+    mutex_unlock(&p->lock);
+    tell_writers(p, wake);
+    return (long)n;
 }
 
 /* The address for the next byte behind `count` of them, and in *room how many bytes fit there. If a
@@ -268,22 +292,17 @@ static void pipe_undo(struct pipe *p, unsigned fresh)
 }
 
 /* Up to PIPE_BUF bytes are written as one unit, all or none: bytes are counted when all have been
- * copied. The bytes come from kernel memory if kbuf is not NULL. */
-static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ubuf,
-                                                      const uint8_t *kbuf, size_t n)
+ * copied. The bytes come from kernel memory if kbuf is not NULL. The mutex is held, and
+ * released. */
+static __attribute__((noinline)) long put_parts(struct file *f, vaddr_t ubuf, const uint8_t *kbuf,
+                                                size_t n)
 {
     struct pipe *p = f->priv;
     unsigned fresh = 0;
     size_t done = 0;
-    uint64_t count; /* with what this call has written since it had the mutex */
-    long err;
+    uint64_t count = p->count; /* with what this call has written since it had the mutex */
+    long err = 0;
 
-    if (!n)
-        return 0;
-    err = mutex_lock_killable(&p->lock);
-    if (unlikely(err))
-        return err;
-    count = p->count;
     while (done < n) {
         size_t room = PIPE_BYTES - count, part;
         uint8_t *to;
@@ -338,6 +357,33 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
         return err;
     tell_readers(p);
     return (long)done;
+}
+
+static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ubuf,
+                                                      const uint8_t *kbuf, size_t n)
+{
+    struct pipe *p = f->priv;
+    uint64_t tail;
+    size_t within;
+    uint8_t *page;
+    long err;
+
+    if (!n)
+        return 0;
+    err = mutex_lock_killable(&p->lock);
+    if (unlikely(err))
+        return err;
+    /* Often they fit into a page that is there. */
+    tail = (p->head + p->count) % PIPE_BYTES;
+    within = tail & PAGE_MASK;
+    page = p->page[tail >> PAGE_SHIFT];
+    if (unlikely(kbuf || !page || n > MIN(PAGE_SIZE - within, PIPE_BYTES - p->count) ||
+                 !ends_of(&p->readers) || thread_killed() || copyin(page + within, ubuf, n) != 0))
+        return put_parts(f, ubuf, kbuf, n);
+    set_count(p, p->count + n);
+    mutex_unlock(&p->lock);
+    tell_readers(p);
+    return (long)n;
 }
 
 static long pipe_write(struct file *f, vaddr_t ubuf, size_t n) { return put(f, ubuf, NULL, n); }

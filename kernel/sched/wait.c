@@ -37,10 +37,9 @@ void wait_queue_init(struct wait_queue *q, const char *name)
     list_init(&q->waiters);
 }
 
-static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
+/* q is locked. */
+static inline void enqueue_locked(struct wait_queue *q, struct waiter *w, bool first)
 {
-    ipl_t ipl = spin_lock(&q->lock);
-
     w->thread = thread_self();
     w->home = q;
     if (first)
@@ -48,6 +47,13 @@ static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
     else
         list_add_tail(&q->waiters, &w->link);
     __atomic_store_n(&w->queue, q, __ATOMIC_RELAXED);
+}
+
+static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
+{
+    ipl_t ipl = spin_lock(&q->lock);
+
+    enqueue_locked(q, w, first);
     spin_unlock(&q->lock, ipl);
 }
 
@@ -154,19 +160,49 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
     return err;
 }
 
-void wait_finish(struct waiter *w)
+/* Take w off its queue, if it is still there, and let a waker release the queue's lock. */
+static void __attribute__((noinline)) leave_queue(struct waiter *w)
 {
     struct wait_queue *q = w->home;
-    ipl_t ipl;
+    ipl_t ipl = spin_lock(&q->lock);
 
-    if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL && !spin_is_busy(&q->lock))
-        return;
-    ipl = spin_lock(&q->lock);
     if (__atomic_load_n(&w->queue, __ATOMIC_RELAXED) != NULL) {
         list_remove(&w->link);
         __atomic_store_n(&w->queue, NULL, __ATOMIC_RELAXED);
     }
     spin_unlock(&q->lock, ipl);
+}
+
+static inline bool is_off(const struct waiter *w, const struct wait_queue *q)
+{
+    return __atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL && !spin_is_busy(&q->lock);
+}
+
+void wait_finish(struct waiter *w)
+{
+    if (!is_off(w, w->home))
+        leave_queue(w);
+}
+
+/* As wait_enqueue(), must_wait(), wait_block() and wait_finish(), without a return to IPL 0 in
+   between. */
+int wait_if(struct wait_queue *q, bool (*must_wait)(void *), void *arg)
+{
+    struct waiter w;
+    int err = 0;
+    ipl_t ipl = spin_lock(&q->lock);
+
+    if (unlikely(ipl != IPL_NONE || q->lock.below != NULL))
+        lockcheck_may_not("waits", ipl, (uint64_t)__builtin_return_address(0));
+    enqueue_locked(q, &w, false);
+    spin_unlock_at_ipl(&q->lock);
+    if (likely(must_wait(arg)))
+        err = block_as(&w, WAIT_INTERRUPTIBLE, NULL);
+    else
+        ipl_restore(IPL_NONE);
+    if (unlikely(!is_off(&w, q)))
+        leave_queue(&w);
+    return err;
 }
 
 /* Take the waiter off the queue, which is locked, and wake its thread. */
