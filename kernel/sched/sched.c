@@ -51,6 +51,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/rad.h"
+#include "kernel/sched/spinlock_quick.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
@@ -69,14 +70,6 @@ struct runq *runq_lock_of(const struct thread *t)
             return &runqs[cpu];
         spin_unlock_at_ipl(&runqs[cpu].lock);
     }
-}
-
-/* The same for a caller that has locked rq, which is no longer t's. */
-static struct runq *__attribute__((noinline)) runq_lock_again(struct runq *rq,
-                                                              const struct thread *t)
-{
-    spin_unlock_at_ipl(&rq->lock);
-    return runq_lock_of(t);
 }
 
 /* Have the CPU of rq (locked) choose a thread anew as soon as it returns to IPL 0 or to user
@@ -279,19 +272,87 @@ void sched_enqueue_new(struct thread *t)
     ipl_restore(ipl);
 }
 
-void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
+/* The rest of sched_wake(), in all cases: rq, that of t, is locked. */
+static void __attribute__((noinline)) wake_locked(struct runq *rq, struct thread *t,
+                                                  struct wait_queue **clear, bool follow)
 {
-    struct runq *rq = &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)];
-
-    spin_lock_at_ipl(&rq->lock);
-    if (unlikely(rq != &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)]))
-        rq = runq_lock_again(rq, t);
     if (clear)
         __atomic_store_n(clear, NULL, __ATOMIC_RELEASE);
     if (t->state == THREAD_WAITING)
         make_runnable(rq, t, follow);
     else
         spin_unlock_at_ipl(&rq->lock);
+}
+
+/* All of it. */
+static void __attribute__((noinline)) wake_slowly(struct thread *t, struct wait_queue **clear,
+                                                  bool follow)
+{
+    wake_locked(runq_lock_of(t), t, clear, follow);
+}
+
+/* The same for a caller that has locked rq, which is no longer t's. */
+static void __attribute__((noinline)) wake_elsewhere(struct runq *rq, struct thread *t,
+                                                     struct wait_queue **clear, bool follow)
+{
+    spin_unlock_at_ipl(&rq->lock);
+    wake_slowly(t, clear, follow);
+}
+
+/* t, which is ready now, may preempt its CPU's thread. rq is locked; releases the lock. */
+static void __attribute__((noinline)) wake_kicking(struct runq *rq, const struct thread *t)
+{
+    if (preempts(rq, t))
+        runq_kick(rq);
+    spin_unlock_at_ipl(&rq->lock);
+}
+
+/* Does t, which is WAITING on rq, become ready without anything to decide? It does if it goes to
+   the queue of the thread that runs there, which has no other ready thread, and others wait for
+   neither. */
+static inline bool wakes_simply(const struct runq *rq, const struct thread *t)
+{
+    const struct fair_queue *q = t->fair.queue;
+
+    return t->state == THREAD_WAITING && !rq->several && t->prio == PRIO_NORMAL && q != NULL &&
+           q->root == NULL && q->current == &rq->current->fair && t->held_mutexes == 0 &&
+           __atomic_load_n(&t->wants, __ATOMIC_RELAXED) == NULL;
+}
+
+/* sched_wake() for t, which belonged to rq when the caller looked. Most wake-ups are simple; for them
+   this calls nothing, and so needs no frame. Out of line, so that rq is one register. */
+static void __attribute__((noinline)) wake_on(struct runq *rq, struct thread *t,
+                                              struct wait_queue **clear, bool follow)
+{
+    if (unlikely(!spin_lock_quickly(&rq->lock))) {
+        wake_slowly(t, clear, follow);
+        return;
+    }
+    if (unlikely(rq != &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)])) {
+        wake_elsewhere(rq, t, clear, follow);
+        return;
+    }
+    if (unlikely(!wakes_simply(rq, t))) {
+        wake_locked(rq, t, clear, follow);
+        return;
+    }
+    if (clear)
+        __atomic_store_n(clear, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
+    thread_state_set_locked(t, THREAD_RUNNABLE);
+    fair_place(&t->fair);
+    fair_insert_only(&t->fair);
+    runq_note_ready(rq, t, true);
+    trace(rq, clock_cycles(), TRACE_READY, t->tid, 0, 0);
+    if (unlikely(fair_precedes(&t->fair, &rq->current->fair)))
+        wake_kicking(rq, t);
+    else
+        spin_unlock_quickly(&rq->lock);
+}
+
+void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
+{
+    wake_on(&runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)], t, clear, follow);
 }
 
 /* Both stores are made under one hold of the lock under which block() checks, and in this order,

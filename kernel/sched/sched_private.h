@@ -69,7 +69,7 @@ struct runq {
 extern struct runq runqs[MAX_CPUS];
 extern uint64_t clock_ticks; /* of CPU 0; atomic, written by it */
 
-static inline struct runq *runq_self(void) { return &runqs[cpu_id()]; }
+static inline struct runq *runq_self(void) { return &runqs[cpu_self()->id]; }
 
 static inline struct thread *thread_of_link(const struct list *l)
 {

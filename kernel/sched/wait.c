@@ -262,13 +262,31 @@ static __attribute__((noinline)) unsigned wake_rest(struct wait_queue *q, ipl_t 
     return n;
 }
 
+/* The first waiter has been woken: the same for the others. */
+static __attribute__((noinline)) unsigned wake_others(struct wait_queue *q, ipl_t ipl, bool follow)
+{
+    unsigned n = 1;
+
+    for (; n < WAKES_AT_ONCE && !list_empty(&q->waiters); n++)
+        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
+    if (!list_empty(&q->waiters))
+        return n + wake_rest(q, ipl, follow);
+    spin_unlock(&q->lock, ipl);
+    return n;
+}
+
+/* Usually one waits. */
 static inline unsigned wake_each(struct wait_queue *q, bool follow)
 {
     ipl_t ipl = spin_lock(&q->lock);
-    unsigned n = wake_some(&q->waiters, follow);
+    unsigned n = 0;
 
-    if (unlikely(!list_empty(&q->waiters)))
-        return n + wake_rest(q, ipl, follow);
+    if (likely(!list_empty(&q->waiters))) {
+        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
+        if (unlikely(!list_empty(&q->waiters)))
+            return wake_others(q, ipl, follow);
+        n = 1;
+    }
     spin_unlock(&q->lock, ipl);
     return n;
 }
