@@ -4,7 +4,7 @@
  * Thread states. A thread is NEW until it is started; then RUNNING (runqs[i].current), RUNNABLE (on
  * a run queue, or for a moment on none while a CPU moves it from one queue to another) or WAITING;
  * and in the end DEAD. Its state changes under the lock of its run queue, which is that of CPU
- * t->last_cpu. last_cpu itself changes under that lock, so runq_lock_of() checks it again once it
+ * t->last_cpu, t->runq. That itself changes under that lock, so runq_lock_of() checks it again once it
  * has the lock. No CPU ever holds two run queues' locks: to move a thread, it takes the thread off
  * its queue, sets last_cpu, releases the lock, and then takes the lock of the new queue
  * (runq_deliver). Meanwhile nobody else finds the thread on a queue, and a waker finds it RUNNABLE.
@@ -63,12 +63,12 @@ uint32_t rad_count = 1;
 struct runq *runq_lock_of(const struct thread *t)
 {
     for (;;) {
-        uint32_t cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
+        struct runq *rq = __atomic_load_n(&t->runq, __ATOMIC_RELAXED);
 
-        spin_lock_at_ipl(&runqs[cpu].lock);
-        if (likely(__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED) == cpu))
-            return &runqs[cpu];
-        spin_unlock_at_ipl(&runqs[cpu].lock);
+        spin_lock_at_ipl(&rq->lock);
+        if (likely(__atomic_load_n(&t->runq, __ATOMIC_RELAXED) == rq))
+            return rq;
+        spin_unlock_at_ipl(&rq->lock);
     }
 }
 
@@ -220,7 +220,7 @@ void runq_deliver(struct thread *t)
             spin_unlock_at_ipl(&rq->lock);
             return;
         }
-        __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
+        thread_set_cpu(t, cpu);
         spin_unlock_at_ipl(&rq->lock);
     }
 }
@@ -267,7 +267,7 @@ void sched_enqueue_new(struct thread *t)
         fair_set_weight(&t->fair, fair_weight_of_nice(t->nice));
     spin_unlock_at_ipl(&rq->lock);
     thread_state_set_locked(t, THREAD_RUNNABLE);
-    t->last_cpu = rq->several ? choose_cpu(t, cpu_id()) : cpu_id();
+    thread_set_cpu(t, rq->several ? choose_cpu(t, cpu_id()) : cpu_id());
     runq_deliver(t);
     ipl_restore(ipl);
 }
@@ -319,16 +319,16 @@ static inline bool wakes_simply(const struct runq *rq, const struct thread *t)
            __atomic_load_n(&t->wants, __ATOMIC_RELAXED) == NULL;
 }
 
-/* sched_wake() for t, which belonged to rq when the caller looked. Most wake-ups are simple; for them
-   this calls nothing, and so needs no frame. Out of line, so that rq is one register. */
-static void __attribute__((noinline)) wake_on(struct runq *rq, struct thread *t,
-                                              struct wait_queue **clear, bool follow)
+/* Most wake-ups are simple; for them this calls nothing, and so needs no frame. */
+void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
 {
+    struct runq *rq = __atomic_load_n(&t->runq, __ATOMIC_RELAXED);
+
     if (unlikely(!spin_lock_quickly(&rq->lock))) {
         wake_slowly(t, clear, follow);
         return;
     }
-    if (unlikely(rq != &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)])) {
+    if (unlikely(rq != __atomic_load_n(&t->runq, __ATOMIC_RELAXED))) {
         wake_elsewhere(rq, t, clear, follow);
         return;
     }
@@ -348,11 +348,6 @@ static void __attribute__((noinline)) wake_on(struct runq *rq, struct thread *t,
         wake_kicking(rq, t);
     else
         spin_unlock_quickly(&rq->lock);
-}
-
-void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
-{
-    wake_on(&runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)], t, clear, follow);
 }
 
 /* Both stores are made under one hold of the lock under which block() checks, and in this order,
@@ -425,7 +420,7 @@ static inline void finish_switch(void)
 
     ipl_set(IPL_CLOCK);
     if (from->root_mask && from->root_mask != thread_self()->root_mask)
-        __atomic_fetch_and(from->root_mask, ~(1ul << runq_cpu(rq)), __ATOMIC_ACQ_REL);
+        __atomic_fetch_and(from->root_mask, ~(1ul << cpu_self()->id), __ATOMIC_ACQ_REL);
     if (unlikely(rq->after != AFTER_NOTHING))
         after_switch(rq, from);
     else
@@ -466,7 +461,7 @@ static inline __attribute__((always_inline)) void switch_to(struct runq *rq, str
     thread_spin_top_set(next, &rq->lock);
     __atomic_store_n(&rq->lock.holder, next, __ATOMIC_RELAXED);
     if (next->root_mask && next->root_mask != self->root_mask) {
-        __atomic_fetch_or(next->root_mask, 1ul << runq_cpu(rq), __ATOMIC_RELAXED);
+        __atomic_fetch_or(next->root_mask, 1ul << cpu_self()->id, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* barrier A of the argument above */
     }
     /* No interrupt may come, not even a request of another CPU, while the stack is already next's

@@ -69,7 +69,18 @@ struct runq {
 extern struct runq runqs[MAX_CPUS];
 extern uint64_t clock_ticks; /* of CPU 0; atomic, written by it */
 
-static inline struct runq *runq_self(void) { return &runqs[cpu_self()->id]; }
+/* That of this CPU: a thread that runs belongs to it. */
+static inline struct runq *runq_self(void)
+{
+    return __atomic_load_n(&thread_self()->runq, __ATOMIC_RELAXED);
+}
+
+/* t, whose run queue is locked or which nobody else knows yet, belongs to that CPU now. */
+static inline void thread_set_cpu(struct thread *t, unsigned cpu)
+{
+    __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->runq, &runqs[cpu], __ATOMIC_RELAXED);
+}
 
 static inline struct thread *thread_of_link(const struct list *l)
 {
@@ -220,7 +231,7 @@ static inline void thread_leave_locked(struct thread *t, unsigned cpu)
         fair_detach(&t->fair);
         t->fair.queue = NULL;
     }
-    __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
+    thread_set_cpu(t, cpu);
 }
 
 static inline bool cpu_is_idle(unsigned i)

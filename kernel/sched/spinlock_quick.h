@@ -60,6 +60,25 @@ static inline __attribute__((always_inline)) bool spin_lock_quickly(struct spinl
     return true;
 }
 
+/* As spin_lock_at_ipl(), of which the usual case is in line. */
+static inline __attribute__((always_inline)) void spin_lock_inline(struct spinlock *l)
+{
+    if (unlikely(!spin_lock_quickly(l)))
+        spin_lock_at_ipl(l);
+}
+
+/* As ipl_restore(IPL_NONE). */
+static inline __attribute__((always_inline)) void ipl_restore_none(void)
+{
+    if (unlikely(thread_spin_top(thread_self()) != NULL)) {
+        ipl_restore(IPL_NONE);
+        return;
+    }
+    ipl_set(IPL_NONE);
+    if (unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
+        sched_preempt();
+}
+
 /* As spin_unlock_at_ipl(), to be a function's last action. */
 static inline __attribute__((always_inline)) void spin_unlock_quickly(struct spinlock *l)
 {

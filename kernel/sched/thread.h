@@ -24,6 +24,7 @@
 enum thread_state { THREAD_NEW, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_WAITING, THREAD_DEAD };
 
 struct account;
+struct runq;
 
 struct thread {
     struct thread_hw hw; /* first: $8 points here */
@@ -36,6 +37,7 @@ struct thread {
     uint8_t interrupted;   /* atomic: thread_interrupt() was called; cleared by the thread */
     uint8_t fatal;         /* atomic: thread_interrupt_fatal() was called; never cleared */
     uint32_t last_cpu;     /* CPU whose run queue it belongs to; changed under that queue's lock */
+    struct runq *runq;     /* that run queue; as last_cpu, atomic */
     cpumask_t affinity;    /* CPUs it may run on; run queue's lock */
     uint64_t root_pfn;     /* level-1 page table; the system root for kernel threads */
     cpumask_t *root_mask;  /* CPUs that have root_pfn loaded: atomic; NULL for the system root */

@@ -29,6 +29,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/sched_private.h"
+#include "kernel/sched/spinlock_quick.h"
 #include "kernel/sched/timer.h"
 
 void wait_queue_init(struct wait_queue *q, const char *name)
@@ -100,7 +101,7 @@ static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsi
 
         struct runq *rq = runq_self();
 
-        spin_lock_at_ipl(&rq->lock);
+        spin_lock_inline(&rq->lock);
         if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
             break;
         if (done && __atomic_load_n(done, __ATOMIC_ACQUIRE)) {
@@ -120,7 +121,7 @@ static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsi
         sched_block_locked(rq);
         /* Usually the waiter was woken: then nothing needs to be checked under the lock. */
         if (likely(__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)) {
-            ipl_restore(IPL_NONE);
+            ipl_restore_none();
             return 0;
         }
     }
@@ -190,12 +191,13 @@ int wait_if(struct wait_queue *q, bool (*must_wait)(void *), void *arg)
 {
     struct waiter w;
     int err = 0;
-    ipl_t ipl = spin_lock(&q->lock);
+    ipl_t ipl = ipl_set(IPL_CLOCK);
 
-    if (unlikely(ipl != IPL_NONE || q->lock.below != NULL))
+    if (unlikely(ipl != IPL_NONE || thread_spin_top(thread_self()) != NULL))
         lockcheck_may_not("waits", ipl, (uint64_t)__builtin_return_address(0));
+    spin_lock_inline(&q->lock);
     enqueue_locked(q, &w, false);
-    spin_unlock_at_ipl(&q->lock);
+    spin_unlock_quickly(&q->lock);
     if (likely(must_wait(arg)))
         err = block_as(&w, WAIT_INTERRUPTIBLE, NULL);
     else
