@@ -376,7 +376,8 @@ int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **o
     return found(find_as(dir_of(dir), name, false), out);
 }
 
-void memfs_describe(const struct memfs_name *e, struct fs_entry *to)
+static inline __attribute__((always_inline)) void describe(const struct memfs_name *e,
+                                                           struct fs_entry *to)
 {
     const struct inode *i = e->inode;
     uint32_t len = e->len, at = 0;
@@ -392,16 +393,31 @@ void memfs_describe(const struct memfs_name *e, struct fs_entry *to)
     to->text[len] = '\0';
 }
 
+void memfs_describe(const struct memfs_name *e, struct fs_entry *to) { describe(e, to); }
+
+static inline __attribute__((always_inline)) int give(struct memfs_dir *d, struct memfs_name *e,
+                                                      struct fs_entry *to)
+{
+    if (!e)
+        return -ENOENT;
+    __atomic_store_n(&d->read, e, __ATOMIC_RELAXED);
+    describe(e, to);
+    return 0;
+}
+
+static __attribute__((noinline)) int give_after(struct memfs_dir *d, uint64_t pos,
+                                                struct fs_entry *to)
+{
+    return give(d, memfs_after(d, pos), to);
+}
+
 /* A name can be removed, and with it the hint, only while nobody holds the lock shared. */
 int memfs_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
 {
     struct memfs_dir *d = dir_of(dir);
     struct memfs_name *e = __atomic_load_n(&d->read, __ATOMIC_RELAXED);
 
-    e = e && e->cookie == pos ? successor(e) : memfs_after(d, pos);
-    if (!e)
-        return -ENOENT;
-    __atomic_store_n(&d->read, e, __ATOMIC_RELAXED);
-    memfs_describe(e, to);
-    return 0;
+    if (unlikely(!e || e->cookie != pos))
+        return give_after(d, pos, to);
+    return give(d, successor(e), to);
 }

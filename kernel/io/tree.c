@@ -14,6 +14,7 @@
 #include "kernel/fs/memfs.h"
 #include "kernel/fs/name.h"
 #include "kernel/io/tree_private.h"
+#include "kernel/sched/mutex_inline.h"
 #include "mm/pool/pool.h"
 
 #define SYMLINKS_MAX 16 /* maximum followed in one look-up (Linux allows 40) */
@@ -146,14 +147,14 @@ static inline int look_locked(struct walk *w, struct inode *dir)
 }
 
 /* The same, with dir locked for that only. */
-static inline int look_shared(struct walk *w, struct inode *dir)
+static inline __attribute__((always_inline)) int look_shared(struct walk *w, struct inode *dir)
 {
-    int err = mutex_lock_shared_killable(&dir->lock);
+    int err = mutex_lock_shared_killable_inline(&dir->lock);
 
     if (unlikely(err))
         return err;
     err = look_locked(w, dir);
-    mutex_unlock_shared(&dir->lock);
+    mutex_unlock_shared_inline(&dir->lock);
     return err;
 }
 

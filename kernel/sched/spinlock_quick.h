@@ -67,6 +67,39 @@ static inline __attribute__((always_inline)) void spin_lock_inline(struct spinlo
         spin_lock_at_ipl(l);
 }
 
+/* As spin_lock(), of which the usual case is in line. */
+static inline __attribute__((always_inline)) ipl_t spin_lock_raising(struct spinlock *l)
+{
+    struct thread *t = thread_self();
+    ipl_t old;
+
+    if (unlikely(lockstat_on(LOCKSTAT_SPIN) || thread_spin_top(t) != NULL))
+        return spin_lock(l);
+    old = ipl_set(l->ipl);
+    if (unlikely(old > l->ipl || !spin_try_take(l))) {
+        ipl_set(old);
+        return spin_lock(l);
+    }
+    spin_note_taken(l, t, (uint64_t)__builtin_return_address(0));
+    return old;
+}
+
+/* As spin_unlock(). */
+static inline __attribute__((always_inline)) void spin_unlock_lowering(struct spinlock *l,
+                                                                       ipl_t old)
+{
+    struct thread *t = thread_self();
+
+    if (unlikely(!spin_is_plain(l, t) || l->below != NULL || old != IPL_NONE)) {
+        spin_unlock(l, old);
+        return;
+    }
+    spin_release_plain(l, t);
+    ipl_set(IPL_NONE);
+    if (unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
+        sched_preempt();
+}
+
 /* As ipl_restore(IPL_NONE). */
 static inline __attribute__((always_inline)) void ipl_restore_none(void)
 {

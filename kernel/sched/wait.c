@@ -280,7 +280,7 @@ static __attribute__((noinline)) unsigned wake_others(struct wait_queue *q, ipl_
 /* Usually one waits. */
 static inline unsigned wake_each(struct wait_queue *q, bool follow)
 {
-    ipl_t ipl = spin_lock(&q->lock);
+    ipl_t ipl = spin_lock_raising(&q->lock);
     unsigned n = 0;
 
     if (likely(!list_empty(&q->waiters))) {
@@ -289,7 +289,7 @@ static inline unsigned wake_each(struct wait_queue *q, bool follow)
             return wake_others(q, ipl, follow);
         n = 1;
     }
-    spin_unlock(&q->lock, ipl);
+    spin_unlock_lowering(&q->lock, ipl);
     return n;
 }
 
