@@ -1,8 +1,8 @@
 /*
  * Names as numbers. A name is read by quadwords, lowest byte first: word k has its bytes 8k to
  * 8k + 7, and zeroes behind the last of them. So a name of up to seven bytes is found in a path,
- * hashed and compared in a few instructions. Only aligned quadwords that contain a byte of the name,
- * or the one behind it in a path, are read: none of them can lie in a page that is not there.
+ * hashed and compared in a few instructions. Only aligned quadwords that contain a byte of the
+ * name, or the one behind it in a path, are read: none can lie in a page that is not there.
  *
  * The hash has a key of this boot, treap_secret, which is set before there are names and never seen
  * by users. Who finds out which names share a head anyway gains nothing, as those of a head are in

@@ -30,10 +30,10 @@
  * the mutex is released. A waiter looks at the count of the other kind once more when it is on the
  * queue:
  *
- *     reader, mutex held                     the last writer closes
+ *     reader                                 the last writer closes
  *     writers is 1: has to wait
  *                                            decrements writers, wakes the queue: it is empty
- *     enters the queue, releases the mutex
+ *     enters the queue
  *     writers is 0: does not sleep
  *
  * An end that is closed decrements after all its writes, each of which held the mutex. So a reader
@@ -122,8 +122,8 @@ static inline bool is_idle(const struct pipe *p)
     return !__atomic_load_n(&p->count, __ATOMIC_RELAXED) && ends_of(&p->writers);
 }
 
-/* On the queue: set the mark and look again. Whoever clears the mark then takes the queue's lock, and
- * finds the entry. */
+/* On the queue: set the mark and look again. Whoever clears the mark then takes the queue's lock,
+ * and finds the entry. */
 static bool must_wait_to_read(void *arg)
 {
     struct pipe *p = arg;

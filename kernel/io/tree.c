@@ -133,8 +133,8 @@ static void enter_mount(struct walk *w)
     inode_unref(covered);
 }
 
-/* Look w->last up in dir, which is w->dir: sets w->inode, with a reference, or NULL if the name does
- * not exist. dir is locked. */
+/* Look w->last up in dir, which is w->dir: sets w->inode, with a reference, or NULL if the name
+ * does not exist. dir is locked. */
 static inline int look_locked(struct walk *w, struct inode *dir)
 {
     int err = dir->ops->lookup(dir, &w->last, &w->inode);

@@ -50,8 +50,8 @@ struct lockstat_listener {
     void (*clear)(enum lockstat_kind kind);
 };
 
-/* Atomic: number of the measuring round in progress, 0 when there is none. The numbers have 32 bits;
- * a quadword, in the small data area, is tested in two instructions, by every lock. */
+/* Atomic: number of the measuring round in progress, 0 when there is none. It has 32 bits; but a
+ * quadword, in the small data area, is tested in two instructions, by every lock. */
 extern uint64_t lockstat_rounds[LOCKSTAT_KINDS] __attribute__((section(".sbss")));
 
 static inline uint32_t lockstat_round_of(enum lockstat_kind kind)

@@ -1,7 +1,7 @@
 /*
  * The usual case of the functions of mutex.h in line, for callers that take one mutex after the
- * other: nobody else has or wants it, the caller holds no other, and nothing is measured. The checks
- * are those of mutex.c; where one fails, the function there does the whole operation.
+ * other: nobody else has or wants it, the caller holds no other, and nothing is measured. The
+ * checks are those of mutex.c; where one fails, the function there does the whole operation.
  */
 #ifndef KERNEL_SCHED_MUTEX_INLINE_H
 #define KERNEL_SCHED_MUTEX_INLINE_H

@@ -4,8 +4,8 @@
  * frame; so the fast path loads one word and tests nothing. Of a service it is the function's
  * address with the flags of kernel/sys/syscall.h in its two lowest bits, which are 0 in every
  * address of code. A number without a call has the address of syscall_missing, and the table of
- * POSIX calls is filled up with it to a power of two, so that one shift tells its numbers from those
- * of services. Constant after boot.
+ * POSIX calls is filled up with it to a power of two, so that one shift tells its numbers from
+ * those of services. Constant after boot.
  */
 #include "arch/alpha/entry/entry.h"
 #include "kernel/base/abi/megalith/info.h"
