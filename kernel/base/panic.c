@@ -100,7 +100,7 @@ static void print_self(const struct trapframe *f, uint64_t sp, uint64_t ipl)
     const struct cpu *c = cpu_self();
 
     current_hw->pcb.usp = pal_rdusp(); /* a debugger needs it for a backtrace into user mode */
-    printk("CPU %u, thread %p, IPL %lu\n", c->id, (const void *)current_hw, ipl);
+    printk("CPU %lu, thread %p, IPL %lu\n", c->id, (const void *)current_hw, ipl);
     if (f)
         backtrace_frame(f, sp);
     else

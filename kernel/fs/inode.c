@@ -10,6 +10,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/fs/name.h"
 #include "kernel/fs/notify.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -26,11 +27,21 @@ uint32_t fs_new_dev(void) { return __atomic_fetch_add(&next_dev, 1, __ATOMIC_REL
 
 struct fs_name fs_name(const char *text, size_t len)
 {
-    uint64_t hash = FS_HASH_SEED;
+    uint64_t hash = NAME_HASH_KEY;
 
-    for (size_t i = 0; i < len; i++)
-        hash = fs_name_hash(hash, (uint8_t)text[i]);
-    return (struct fs_name){.text = text, .len = (uint32_t)len, .hash = (uint32_t)hash};
+    for (size_t at = 0; at <= len; at += 8)
+        hash = name_mix(hash, name_word(text, len, at));
+    return name_with_hash(text, len, (uint32_t)hash);
+}
+
+const char *name_scan_long(struct fs_name *name, const char *path)
+{
+    const char *end = path;
+
+    while (*end && *end != '/')
+        end++;
+    *name = fs_name(path, (size_t)(end - path));
+    return end;
 }
 
 void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,

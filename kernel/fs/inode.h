@@ -121,7 +121,8 @@ struct inode {
 struct fs_name {
     const char *text; /* not NUL-terminated */
     uint32_t len;
-    uint32_t hash; /* fs_name_hash of it */
+    uint32_t hash; /* of its bytes, with a key of this boot (name.h) */
+    uint64_t few;  /* its first eight bytes, the lowest first, with zeroes behind its end */
 };
 
 /* Attributes of an inode to create. */
@@ -236,11 +237,9 @@ struct inode_ops {
 /* Protects the parent links of directories: rules 1 and 2. MUTEX_RENAME. */
 extern struct mutex rename_mutex;
 
-#define FS_HASH_SEED 2166136261u /* FNV-1a; only the low 32 bits of the hash are used */
-static inline uint64_t fs_name_hash(uint64_t hash, uint8_t c) { return (hash ^ c) * 16777619u; }
 /* A number for another file system. */
 uint32_t fs_new_dev(void);
-/* The fs_name of len bytes at text, with its hash. */
+/* The fs_name of len bytes at text, with its hash; any len above 0. */
 struct fs_name fs_name(const char *text, size_t len);
 
 static inline bool inode_is_dir(const struct inode *i)

@@ -1,6 +1,7 @@
 /* The memory file system in the self-check and in the census of pool blocks. */
 #include "kernel/base/string.h"
 #include "kernel/fs/memfs_private.h"
+#include "kernel/fs/name.h"
 #include "mm/check/census.h"
 #include "mm/check/validate.h"
 #include "mm/object/object.h"
@@ -17,7 +18,7 @@ static bool for_each_name(struct inode *root, void (*fn)(void *arg, struct memfs
         struct memfs_name *e = memfs_after(d, pos);
 
         if (e) {
-            struct fs_name name = {.text = e->text, .len = e->len, .hash = e->node.hash};
+            struct fs_name name = name_with_hash(e->text, e->len, e->node.hash);
 
             if (memfs_find(d, &name) != e)
                 return false;

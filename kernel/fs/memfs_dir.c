@@ -13,6 +13,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/memfs_private.h"
+#include "kernel/fs/name.h"
 #include "mm/pool/pool_charged.h"
 
 /* Heads of the largest directory. The names of all heads are entered anew in one go when the table
@@ -24,7 +25,6 @@
 
 _Static_assert(offsetof(struct fs_entry, text) % 8 == 0, "names are copied by quadwords");
 _Static_assert((NAME_MAX + 1) % 8 == 0, "the longest name has room for its quadwords");
-typedef uint64_t text_quad __attribute__((may_alias));
 
 static uint64_t boot_seed; /* constant after boot */
 
@@ -177,70 +177,79 @@ static struct memfs_name *name_of(const struct treap_node *n)
     return container_of(n, struct memfs_name, node);
 }
 
-/* The n bytes at p, 1 to 8, and above them what happens to be there. Only aligned quadwords that
- * contain some of them are read; if it is one, what `high` adds is nothing new, or above them. */
-static inline __attribute__((no_sanitize_address)) uint64_t some_bytes(const char *p, size_t n)
-{
-    uint64_t low = *(const text_quad *)((uint64_t)p & ~UINT64_C(7));
-    uint64_t high = *(const text_quad *)((uint64_t)(p + n - 1) & ~UINT64_C(7));
-    unsigned shift = (uint64_t)p % 8 * 8;
-
-    return low >> shift | high << 8 << (56 - shift);
-}
-
-/* The same for an entry's text, from `at` on, a multiple of 8. */
+/* The n bytes of an entry's text from `at` on, a multiple of 8, and above them what happens to be
+ * there; n is 1 to 8. */
 _Static_assert(offsetof(struct memfs_name, text) % 8 == 7,
                "only the first byte is in its quadword");
 static inline __attribute__((no_sanitize_address)) uint64_t name_bytes(const struct memfs_name *e,
                                                                        size_t at, size_t n)
 {
-    const text_quad *q = (const text_quad *)(e->text - 7 + at);
+    const name_quad *q = (const name_quad *)(e->text - 7 + at);
 
     return n == 1 ? *q >> 56 : *q >> 56 | q[1] << 8; /* the second one need not be there */
 }
 
-/* Mask of the first n bytes of a quadword. */
-static inline uint64_t first_bytes(size_t n) { return ~UINT64_C(0) >> (64 - 8 * n); }
-
-/* The order of texts of one length: that of their last quadwords that differ, as numbers. Names
- * that are alike mostly differ at their ends. */
-static inline int compare_text(const struct fs_name *name, const struct memfs_name *e)
+/* The order of texts of one length above 8 that begin with the same eight bytes: that of their last
+ * quadwords that differ, as numbers. Names that are alike mostly differ at their ends. */
+static __attribute__((noinline)) int compare_text(const struct fs_name *name,
+                                                  const struct memfs_name *e)
 {
     size_t at = (name->len - 1) & ~(size_t)7;
 
-    for (size_t n = name->len - at;; at -= 8, n = 8) {
-        uint64_t a = some_bytes(name->text + at, n) & first_bytes(n);
-        uint64_t b = name_bytes(e, at, n) & first_bytes(n);
+    for (size_t n = name->len - at; at; at -= 8, n = 8) {
+        uint64_t a = name_word(name->text, at + n, at), b = name_bytes(e, at, n);
 
+        if (n < 8)
+            b = name_first(b, n);
         if (a != b)
             return a < b ? -1 : 1;
-        if (at == 0)
-            return 0;
     }
+    return 0;
 }
 
-/* The order of a head's tree: how name compares to e, below 0, 0, or above 0. */
-static inline int compare(const struct fs_name *name, const struct memfs_name *e)
+/* The order of a head's tree: how name compares to e, below 0, 0, or above 0. `longer`: the name
+ * may have more than eight bytes. */
+static inline __attribute__((always_inline)) int compare_as(const struct fs_name *name,
+                                                            const struct memfs_name *e, bool longer)
 {
-    if (name->hash != e->node.hash)
+    size_t len = name->len;
+    uint64_t few;
+
+    if ((int32_t)name->hash != (int32_t)e->node.hash)
         return name->hash < e->node.hash ? -1 : 1;
-    if (name->len != e->len)
-        return name->len < e->len ? -1 : 1;
-    return compare_text(name, e);
+    if (len != e->len)
+        return len < e->len ? -1 : 1;
+    few = name_bytes(e, 0, len);
+    if (len < 8)
+        few = name_first(few, len);
+    if (name->few != few)
+        return name->few < few ? -1 : 1;
+    return !longer || len <= 8 ? 0 : compare_text(name, e);
 }
 
-static inline struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+static int compare(const struct fs_name *name, const struct memfs_name *e)
+{
+    return compare_as(name, e, true);
+}
+
+static inline __attribute__((always_inline)) struct memfs_name *
+find_as(const struct memfs_dir *d, const struct fs_name *name, bool longer)
 {
     struct treap_node *at = d->heads[name->hash & (d->nheads - 1)].root;
 
     while (at) {
-        int order = compare(name, name_of(at));
+        int order = compare_as(name, name_of(at), longer);
 
         if (order == 0)
             return name_of(at);
         at = order < 0 ? at->left : at->right;
     }
     return NULL;
+}
+
+static struct memfs_name *find(const struct memfs_dir *d, const struct fs_name *name)
+{
+    return find_as(d, name, true);
 }
 
 struct memfs_name *memfs_find(const struct memfs_dir *d, const struct fs_name *name)
@@ -255,7 +264,7 @@ static inline struct treap *head_of(struct memfs_dir *d, const struct memfs_name
 
 static void head_enter(struct memfs_dir *d, struct memfs_name *e)
 {
-    struct fs_name name = {.text = e->text, .len = e->len, .hash = e->node.hash};
+    struct fs_name name = name_with_hash(e->text, e->len, e->node.hash);
     struct treap *head = head_of(d, e);
     struct treap_node *up = NULL, **where = &head->root;
 
@@ -344,10 +353,8 @@ void memfs_replace(struct memfs_dir *d, struct memfs_name *old, struct memfs_nam
     memfs_entry_free(old);
 }
 
-int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+static inline int found(struct memfs_name *e, struct inode **out)
 {
-    struct memfs_name *e = find(dir_of(dir), name);
-
     if (!e)
         return -ENOENT;
     inode_ref(e->inode);
@@ -355,7 +362,22 @@ int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **o
     return 0;
 }
 
-void memfs_describe(const struct memfs_name *e, struct fs_entry *to)
+static __attribute__((noinline)) int lookup_long(struct inode *dir, const struct fs_name *name,
+                                                 struct inode **out)
+{
+    return found(find(dir_of(dir), name), out);
+}
+
+/* For short names this calls nothing, so that it needs no frame. */
+int memfs_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+{
+    if (unlikely(name->len > 8))
+        return lookup_long(dir, name, out);
+    return found(find_as(dir_of(dir), name, false), out);
+}
+
+static inline __attribute__((always_inline)) void describe(const struct memfs_name *e,
+                                                           struct fs_entry *to)
 {
     const struct inode *i = e->inode;
     uint32_t len = e->len, at = 0;
@@ -365,10 +387,28 @@ void memfs_describe(const struct memfs_name *e, struct fs_entry *to)
     to->mode = __atomic_load_n(&i->mode, __ATOMIC_RELAXED);
     to->len = len;
     for (; at + 8 <= len; at += 8)
-        *(text_quad *)(to->text + at) = name_bytes(e, at, 8);
+        *(name_quad *)(to->text + at) = name_bytes(e, at, 8);
     if (at < len)
-        *(text_quad *)(to->text + at) = name_bytes(e, at, len - at) & first_bytes(len - at);
+        *(name_quad *)(to->text + at) = name_first(name_bytes(e, at, len - at), len - at);
     to->text[len] = '\0';
+}
+
+void memfs_describe(const struct memfs_name *e, struct fs_entry *to) { describe(e, to); }
+
+static inline __attribute__((always_inline)) int give(struct memfs_dir *d, struct memfs_name *e,
+                                                      struct fs_entry *to)
+{
+    if (!e)
+        return -ENOENT;
+    __atomic_store_n(&d->read, e, __ATOMIC_RELAXED);
+    describe(e, to);
+    return 0;
+}
+
+static __attribute__((noinline)) int give_after(struct memfs_dir *d, uint64_t pos,
+                                                struct fs_entry *to)
+{
+    return give(d, memfs_after(d, pos), to);
 }
 
 /* A name can be removed, and with it the hint, only while nobody holds the lock shared. */
@@ -377,10 +417,7 @@ int memfs_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
     struct memfs_dir *d = dir_of(dir);
     struct memfs_name *e = __atomic_load_n(&d->read, __ATOMIC_RELAXED);
 
-    e = e && e->cookie == pos ? successor(e) : memfs_after(d, pos);
-    if (!e)
-        return -ENOENT;
-    __atomic_store_n(&d->read, e, __ATOMIC_RELAXED);
-    memfs_describe(e, to);
-    return 0;
+    if (unlikely(!e || e->cookie != pos))
+        return give_after(d, pos, to);
+    return give(d, successor(e), to);
 }

@@ -17,15 +17,12 @@ struct file *file_alloc(const struct file_ops *ops, uint32_t flags)
 
     if (!account_charge(a, QUOTA_FILES, 1))
         return NULL;
-    f = npp_alloc_zeroed(sizeof(*f));
+    f = npp_alloc(sizeof(*f));
     if (!f) {
         account_release(a, QUOTA_FILES, 1);
         return NULL;
     }
-    f->refs = 1;
-    f->flags = flags;
-    f->ops = ops;
-    f->account = a;
+    *f = (struct file){.refs = 1, .flags = flags, .ops = ops, .account = a};
     return f;
 }
 

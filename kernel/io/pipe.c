@@ -4,10 +4,25 @@
  * empty it starts again at page 0, so small messages back and forth use one page only.
  *
  * All fields are protected by the pipe's mutex, which is held while user memory is copied (rank
- * MUTEX_INODE, before the address space's). A thread that must wait increments a count under the
- * mutex before it releases it, so the other side can tell from the count whether to wake a thread,
- * without looking at the wait queue. The count may be too high: a thread that is killed while it
- * waits does not wait for the mutex to take itself out.
+ * MUTEX_INODE, before the address space's). A writer that must wait increments a count under the
+ * mutex before it releases it, so readers can tell from the count whether to wake a thread, without
+ * looking at the wait queue. The count may be too high: a thread that is killed while it waits does
+ * not wait for the mutex to take itself out.
+ *
+ * A reader waits before it takes the mutex, as most of the pipes that are waited for are empty. So
+ * the number of bytes is atomic, and the mark that readers wait, too:
+ *
+ *     reader                                 writer, or who opens for writing
+ *     enters the queue                       stores the number of bytes
+ *     sets the mark                          barrier
+ *     barrier                                clears the mark; if it was set, wakes the queue
+ *     there are no bytes: sleeps
+ *
+ * One of the two barriers is the first. If it is the reader's, the writer finds the mark; else the
+ * reader finds the bytes. The mark is cleared by an exchange: a mark that is set before is found by
+ * it, and its reader on the queue, and one that is set afterwards stays. Several readers have one
+ * mark, as all that are on the queue are woken together. A reader that is woken looks at the number
+ * of bytes with the mutex held, and waits again if another one has read them.
  *
  * User memory may be slow to come, as another thread may change the address space for as long as
  * that has pages. So waits for the mutex are killable, and who closes or polls an end does not take
@@ -15,10 +30,10 @@
  * the mutex is released. A waiter looks at the count of the other kind once more when it is on the
  * queue:
  *
- *     reader, mutex held                     the last writer closes
+ *     reader                                 the last writer closes
  *     writers is 1: has to wait
  *                                            decrements writers, wakes the queue: it is empty
- *     enters the queue, releases the mutex
+ *     enters the queue
  *     writers is 0: does not sleep
  *
  * An end that is closed decrements after all its writes, each of which held the mutex. So a reader
@@ -45,25 +60,50 @@ static struct list pipes = LIST_INIT(pipes); /* protected by pipes_lock */
  * mutex. */
 static struct mutex fifo_mutex = MUTEX_INIT("fifos", MUTEX_INODE, fifo_mutex);
 
-/* Tell who polls p that bytes came or went. The barrier stands between the store of set_count()
- * and the look for entries, as that of look_unlocked() between an entry and the look at the number.
- */
-static inline void tell_pollers(struct pipe *p, uint32_t events)
+/* Bytes have come: tell those who wait for them, and those who poll p. The barrier stands between
+ * the store of pipe_set_count() and the looks at the mark and for entries, as that of wait_to_read()
+ * between the mark and the look at the number, and that of look_unlocked() behind an entry. */
+static inline void tell_readers(struct pipe *p)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    poll_notify(&p->polled, events);
+    if (__atomic_load_n(&p->read_waits, __ATOMIC_RELAXED) &&
+        __atomic_exchange_n(&p->read_waits, 0, __ATOMIC_ACQUIRE))
+        wake_all_follow(&p->read_queue);
+    poll_notify(&p->polled, POLLIN | POLLRDNORM);
+}
+
+/* Must a reader wait? The mutex need not be held. */
+static inline bool is_idle(const struct pipe *p)
+{
+    return !__atomic_load_n(&p->count, __ATOMIC_RELAXED) && pipe_ends(&p->writers);
+}
+
+/* On the queue: set the mark and look again. Whoever clears the mark then takes the queue's lock,
+ * and finds the entry. */
+static bool must_wait_to_read(void *arg)
+{
+    struct pipe *p = arg;
+
+    __atomic_store_n(&p->read_waits, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return is_idle(p);
+}
+
+/* Wait until there are bytes in p, or no writer any more, or an end was opened. The mutex is not
+ * held. 0 or -ERESTARTSYS. */
+static int wait_to_read(struct pipe *p)
+{
+    return wait_if(&p->read_queue, must_wait_to_read, p) ? -ERESTARTSYS : 0;
 }
 
 /* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
  * is open any more (or no splice goes on: `taken`). 0 or -ERESTARTSYS; -EINTR: the thread is to
  * end, and the mutex is not held any more. */
-static inline __attribute__((always_inline)) int
-pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_t *others)
+static int pipe_wait(struct pipe *p, struct wait_queue *q, const uint32_t *others)
 {
     struct waiter w;
     int err = 0;
 
-    ++*waiting;
     wait_enqueue(q, &w);
     mutex_unlock(&p->lock);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the entry precedes the look at the count */
@@ -72,61 +112,79 @@ pipe_wait(struct pipe *p, struct wait_queue *q, uint32_t *waiting, const uint32_
     wait_finish(&w);
     if (unlikely(mutex_lock_killable(&p->lock) != 0))
         return -EINTR;
-    --*waiting;
     return err ? -ERESTARTSYS : 0;
 }
 
-/* Two copies of pipe_wait(). */
-int __attribute__((noinline)) pipe_wait_read(struct pipe *p)
-{
-    return pipe_wait(p, &p->read_queue, &p->reads_waiting, &p->writers);
-}
 int __attribute__((noinline)) pipe_wait_write(struct pipe *p)
 {
-    return pipe_wait(p, &p->write_queue, &p->writes_waiting, &p->readers);
+    int err;
+
+    p->writes_waiting++;
+    err = pipe_wait(p, &p->write_queue, &p->readers);
+    if (err != -EINTR)
+        p->writes_waiting--;
+    return err;
 }
 
-int __attribute__((noinline)) pipe_wait_taken(struct pipe *p)
+/* Wait until a splice may have stopped taking bytes out. The mutex is held, and released. 0,
+ * -ERESTARTSYS, -EINTR. */
+static int __attribute__((noinline)) wait_taken_unlock(struct pipe *p)
 {
-    return pipe_wait(p, &p->read_queue, &p->reads_waiting, &p->taken);
+    int err = pipe_wait(p, &p->read_queue, &p->taken);
+
+    if (err != -EINTR)
+        mutex_unlock(&p->lock);
+    return err;
 }
 
-void pipe_filled(struct pipe *p, bool wake)
+static inline int lock_to_read(struct pipe *p, bool nonblock, bool *end)
 {
-    if (wake)
-        wake_all_follow(&p->read_queue);
-    tell_pollers(p, POLLIN | POLLRDNORM);
+    *end = false;
+    for (;;) {
+        int err = 0;
+
+        if (is_idle(p))
+            err = nonblock ? -EAGAIN : wait_to_read(p);
+        if (!err)
+            err = mutex_lock_killable(&p->lock);
+        if (unlikely(err))
+            return err;
+        if (unlikely(p->taken)) {
+            err = wait_taken_unlock(p);
+            if (err)
+                return err;
+            continue;
+        }
+        if (likely(p->count))
+            return 0;
+        *end = !pipe_ends(&p->writers);
+        mutex_unlock(&p->lock);
+        if (*end)
+            return 0;
+    }
 }
 
-void pipe_drained(struct pipe *p, bool wake)
+int pipe_lock_to_read(struct pipe *p, bool nonblock, bool *end)
 {
-    if (wake)
+    return lock_to_read(p, nonblock, end);
+}
+
+/* Bytes were read, and the mutex released: tell those who wait for room, and who polls p. */
+static inline void tell_writers(struct pipe *p, bool wake)
+{
+    if (unlikely(wake))
         wake_all_follow(&p->write_queue);
-    tell_pollers(p, POLLOUT | POLLWRNORM);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    poll_notify(&p->polled, POLLOUT | POLLWRNORM);
 }
 
-long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
+/* Read as many bytes as there are, of whatever pages. The mutex is held, and released. */
+static __attribute__((noinline)) long read_parts(struct pipe *p, vaddr_t ubuf, size_t n)
 {
     size_t done = 0;
     long err = 0;
     bool wake;
 
-    if (!n)
-        return 0;
-    err = mutex_lock_killable(&p->lock);
-    if (unlikely(err))
-        return err;
-    while (!p->count || unlikely(p->taken)) {
-        if (unlikely(p->taken)) {
-            err = pipe_wait_taken(p);
-        } else {
-            if (!pipe_ends(&p->writers))
-                goto out;
-            err = nonblock ? -EAGAIN : pipe_wait_read(p);
-        }
-        if (err)
-            goto failed;
-    }
     while (done < n && p->count && !thread_killed()) {
         size_t within = p->head & PAGE_MASK;
         size_t part = MIN(MIN(n - done, p->count), PAGE_SIZE - within);
@@ -142,22 +200,49 @@ long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
     }
     if (!p->count)
         p->head = 0;
-out:
     wake = done && p->writes_waiting;
     mutex_unlock(&p->lock);
-    if (done)
-        pipe_drained(p, wake);
-    return done ? (long)done : err;
-failed:
-    if (err != -EINTR)
-        mutex_unlock(&p->lock);
-    return err;
+    if (!done)
+        return err;
+    tell_writers(p, wake);
+    return (long)done;
+}
+
+long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
+{
+    uint64_t rest;
+    size_t within;
+    bool end, wake;
+    long err;
+
+    if (!n)
+        return 0;
+    err = lock_to_read(p, nonblock, &end);
+    if (err || end)
+        return err;
+    /* Often all that is wanted or there lies in one page. */
+    within = p->head & PAGE_MASK;
+    n = MIN(n, p->count);
+    if (unlikely(n > PAGE_SIZE - within || thread_killed() ||
+                 copyout(ubuf, p->page[p->head >> PAGE_SHIFT] + within, n) != 0))
+        return read_parts(p, ubuf, n);
+    rest = p->count - n;
+    pipe_set_count(p, rest);
+    p->head = rest ? (p->head + n) % PIPE_BYTES : 0;
+    wake = p->writes_waiting != 0;
+    mutex_unlock(&p->lock);
+    tell_writers(p, wake);
+    return (long)n;
 }
 
 static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
 {
     return pipe_read_some(f->priv, ubuf, n, f->flags & O_NONBLOCK);
 }
+
+void pipe_filled(struct pipe *p) { tell_readers(p); }
+
+void pipe_drained(struct pipe *p, bool wake) { tell_writers(p, wake); }
 
 uint8_t *pipe_room(struct pipe *p, uint64_t count, size_t *room, unsigned *fresh)
 {
@@ -190,23 +275,17 @@ void pipe_undo(struct pipe *p, unsigned fresh)
 }
 
 /* Up to PIPE_BUF bytes are written as one unit, all or none: bytes are counted when all have been
- * copied. The bytes come from kernel memory if kbuf is not NULL. */
-static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ubuf,
-                                                      const uint8_t *kbuf, size_t n)
+ * copied. The bytes come from kernel memory if kbuf is not NULL. The mutex is held, and
+ * released. */
+static __attribute__((noinline)) long put_parts(struct file *f, vaddr_t ubuf, const uint8_t *kbuf,
+                                                size_t n)
 {
     struct pipe *p = f->priv;
     unsigned fresh = 0;
     size_t done = 0;
-    uint64_t count; /* with what this call has written since it had the mutex */
+    uint64_t count = p->count; /* with what this call has written since it had the mutex */
     long err = 0;
-    bool wake = false;
 
-    if (!n)
-        return 0;
-    err = mutex_lock_killable(&p->lock);
-    if (unlikely(err))
-        return err;
-    count = p->count;
     while (done < n) {
         size_t room = PIPE_BYTES - count, part;
         uint8_t *to;
@@ -224,10 +303,8 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
                 err = -EAGAIN;
                 break;
             }
-            if (p->reads_waiting)
-                wake_all_follow(&p->read_queue);
             pipe_set_count(p, count);
-            tell_pollers(p, POLLIN | POLLRDNORM);
+            tell_readers(p);
             fresh = 0;
             err = pipe_wait_write(p);
             if (err == -EINTR) /* a write of one unit has not begun */
@@ -258,11 +335,38 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
         pipe_set_count(p, count);
     if (err)
         pipe_undo(p, fresh);
-    wake = done && p->reads_waiting;
     mutex_unlock(&p->lock);
-    if (done)
-        pipe_filled(p, wake);
-    return done ? (long)done : err;
+    if (!done)
+        return err;
+    tell_readers(p);
+    return (long)done;
+}
+
+static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ubuf,
+                                                      const uint8_t *kbuf, size_t n)
+{
+    struct pipe *p = f->priv;
+    uint64_t tail;
+    size_t within;
+    uint8_t *page;
+    long err;
+
+    if (!n)
+        return 0;
+    err = mutex_lock_killable(&p->lock);
+    if (unlikely(err))
+        return err;
+    /* Often they fit into a page that is there. */
+    tail = (p->head + p->count) % PIPE_BYTES;
+    within = tail & PAGE_MASK;
+    page = p->page[tail >> PAGE_SHIFT];
+    if (unlikely(kbuf || !page || n > MIN(PAGE_SIZE - within, PIPE_BYTES - p->count) ||
+                 !pipe_ends(&p->readers) || thread_killed() || copyin(page + within, ubuf, n) != 0))
+        return put_parts(f, ubuf, kbuf, n);
+    pipe_set_count(p, p->count + n);
+    mutex_unlock(&p->lock);
+    tell_readers(p);
+    return (long)n;
 }
 
 static long pipe_write(struct file *f, vaddr_t ubuf, size_t n) { return put(f, ubuf, NULL, n); }
@@ -478,14 +582,14 @@ static struct pipe *fifo_get(struct inode *i)
 
 /* Wait on q until the other side was opened, even if it is closed again by then; `mine` counts the
  * own end. p->lock is held, but not during the wait. Errors as of pipe_wait. */
-static int wait_opened(struct pipe *p, struct wait_queue *q, uint32_t *waiting,
-                       const uint32_t *mine, const uint32_t *opened)
+static int wait_opened(struct pipe *p, struct wait_queue *q, const uint32_t *mine,
+                       const uint32_t *opened)
 {
     uint32_t was = *opened;
     int err = 0;
 
     while (!err && *opened == was)
-        err = pipe_wait(p, q, waiting, mine);
+        err = pipe_wait(p, q, mine);
     return err;
 }
 
@@ -509,7 +613,7 @@ static int enter_reader_locked(struct pipe *p, struct file *f)
     p->opened_read++;
     wake_all(&p->write_queue);
     if (!pipe_ends(&p->writers) && !nonblock && p->fifo)
-        err = wait_opened(p, &p->read_queue, &p->reads_waiting, &p->readers, &p->opened_write);
+        err = wait_opened(p, &p->read_queue, &p->readers, &p->opened_write);
     if (err)
         leave(&p->readers, &p->write_queue);
     return err;
@@ -525,7 +629,7 @@ static int enter_writer_locked(struct pipe *p, struct file *f)
     note_opened_for_writing(p);
     wake_all(&p->read_queue);
     if (!pipe_ends(&p->readers) && p->fifo)
-        err = wait_opened(p, &p->write_queue, &p->writes_waiting, &p->writers, &p->opened_read);
+        err = wait_opened(p, &p->write_queue, &p->writers, &p->opened_read);
     if (err)
         leave(&p->writers, &p->read_queue);
     return err;

@@ -25,9 +25,11 @@ struct pipe {
     /* FIFO: how often it was opened for each, free-running: for who waits for the other side.
        opened_write is atomic: stored under lock. */
     uint32_t opened_read, opened_write;
-    uint32_t reads_waiting, writes_waiting;
+    uint32_t read_waits; /* 1: there are waiters on read_queue that nobody has woken yet; atomic */
+    uint32_t writes_waiting;
     uint64_t head;  /* offset of the next byte to read */
-    uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for poll */
+    uint64_t count; /* bytes in the pipe, without those of a unit half written; atomic for readers
+                       that wait, and for poll */
     /* 1: a splice moves bytes out of the pipe, from head on, without the mutex. Others who would
      * take some wait until it is done, whether or not they may wait for bytes. Atomic: set under
      * lock. */
@@ -50,12 +52,13 @@ static inline void pipe_set_count(struct pipe *p, uint64_t count)
 {
     __atomic_store_n(&p->count, count, __ATOMIC_RELAXED);
 }
-/* Wait for bytes, or for room, with the mutex, which is held, released meanwhile. 0 or
- * -ERESTARTSYS; -EINTR: the thread is to end, and the mutex is not held any more. */
-int pipe_wait_read(struct pipe *p);
+/* Take the mutex when there are bytes to read and no splice takes them out. 0; -EAGAIN (nonblock),
+ * -ERESTARTSYS, -EINTR: it is not held. *end: it is not either, as the pipe is empty and has no
+ * writer. */
+int pipe_lock_to_read(struct pipe *p, bool nonblock, bool *end);
+/* Wait for room, with the mutex, which is held, released meanwhile. 0 or -ERESTARTSYS; -EINTR: the
+ * thread is to end, and the mutex is not held any more. */
 int pipe_wait_write(struct pipe *p);
-/* Wait until no splice takes bytes out; likewise. */
-int pipe_wait_taken(struct pipe *p);
 /* Read as read(2) does; nonblock: without waiting for bytes. */
 long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock);
 /* The address for the next byte behind `count` of them, and in *room how many bytes fit there. If a
@@ -69,8 +72,9 @@ static inline void pipe_consume(struct pipe *p, size_t n)
     pipe_set_count(p, p->count - n);
     p->head = p->count ? (p->head + n) % PIPE_BYTES : 0;
 }
-/* Bytes came, or went: wake who waits for that, and tell who polls. The mutex is not held. */
-void pipe_filled(struct pipe *p, bool wake);
+/* Bytes came, or went: wake who waits for that (wake: writers wait), and tell who polls. The mutex
+ * is not held. */
+void pipe_filled(struct pipe *p);
 void pipe_drained(struct pipe *p, bool wake);
 
 #endif

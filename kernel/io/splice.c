@@ -33,26 +33,14 @@
 /* Claim the bytes of p, when there are some. Their number; otherwise as splice_out(). */
 static long claim(struct pipe *p, bool nonblock)
 {
-    long r = mutex_lock_killable(&p->lock);
+    bool end;
+    long r = pipe_lock_to_read(p, nonblock, &end);
 
-    if (r)
+    if (r || end)
         return r;
-    while (!p->count || p->taken) {
-        if (p->taken)
-            r = pipe_wait_taken(p);
-        else if (!pipe_ends(&p->writers))
-            break;
-        else
-            r = nonblock ? -EAGAIN : pipe_wait_read(p);
-        if (r)
-            break;
-    }
-    if (!r && p->count) {
-        __atomic_store_n(&p->taken, 1, __ATOMIC_RELAXED);
-        r = (long)p->count;
-    }
-    if (r != -EINTR)
-        mutex_unlock(&p->lock);
+    __atomic_store_n(&p->taken, 1, __ATOMIC_RELAXED);
+    r = (long)p->count;
+    mutex_unlock(&p->lock);
     return r;
 }
 
@@ -135,7 +123,6 @@ static long fill(struct pipe *q, const struct origin *o, size_t n)
     long err = mutex_lock_killable(&q->lock);
     unsigned fresh = 0;
     size_t done = 0;
-    bool readers;
 
     if (err)
         return err;
@@ -153,10 +140,9 @@ static long fill(struct pipe *q, const struct origin *o, size_t n)
     pipe_set_count(q, q->count + done);
     if (err)
         pipe_undo(q, fresh);
-    readers = q->reads_waiting;
     mutex_unlock(&q->lock);
     if (done)
-        pipe_filled(q, readers);
+        pipe_filled(q);
     return done ? (long)done : err;
 }
 

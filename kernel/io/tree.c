@@ -22,8 +22,10 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/memfs.h"
+#include "kernel/fs/name.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree_private.h"
+#include "kernel/sched/mutex_inline.h"
 #include "mm/pool/pool.h"
 
 #define SYMLINKS_MAX 16 /* maximum followed in one look-up (Linux allows 40) */
@@ -39,7 +41,7 @@ void tree_walk_drop_stale(struct walk *w)
     w->stale = NULL;
 }
 
-void tree_walk_end(struct walk *w)
+void tree_walk_end_all(struct walk *w)
 {
     if (w->locked)
         mutex_unlock(&w->dir->lock);
@@ -220,11 +222,11 @@ static void enter_mount(struct walk *w)
     inode_unref(covered);
 }
 
-/* Look w->last up in w->dir: sets w->inode, with a reference, or NULL if the name does not exist.
- * w->dir is locked. */
-static inline int look_locked(struct walk *w)
+/* Look w->last up in dir, which is w->dir: sets w->inode, with a reference, or NULL if the name
+ * does not exist. dir is locked. */
+static inline int look_locked(struct walk *w, struct inode *dir)
 {
-    int err = w->dir->ops->lookup(w->dir, &w->last, &w->inode);
+    int err = dir->ops->lookup(dir, &w->last, &w->inode);
 
     if (err)
         w->inode = NULL;
@@ -233,27 +235,32 @@ static inline int look_locked(struct walk *w)
     return err == -ENOENT ? 0 : err;
 }
 
-/* Set w->last to the component that begins at path. Returns the position after it. */
-static inline const char *next_component(struct walk *w, const char *path)
+/* The same, with dir locked for that only. */
+static inline __attribute__((always_inline)) int look_shared(struct walk *w, struct inode *dir)
 {
-    const uint8_t *p = (const uint8_t *)path;
-    uint64_t hash = FS_HASH_SEED;
-    uint8_t c;
+    int err = mutex_lock_shared_killable_inline(&dir->lock);
 
-    for (; (c = *p) && c != '/'; p++)
-        hash = fs_name_hash(hash, c);
-    w->last.text = path;
-    w->last.len = (uint32_t)((const char *)p - path);
-    w->last.hash = (uint32_t)hash;
-    return (const char *)p;
+    if (unlikely(err))
+        return err;
+    err = look_locked(w, dir);
+    mutex_unlock_shared_inline(&dir->lock);
+    return err;
 }
 
 /* Is the component "." (1), ".." (2) or a name (0)? */
 static inline unsigned dots(const struct fs_name *name)
 {
-    if (name->text[0] != '.' || name->len > 2 || (name->len == 2 && name->text[1] != '.'))
+    if (likely((name->few & 0xFF) != '.'))
         return 0;
-    return name->len;
+    return name->few == '.' ? 1 : name->few == ('.' | '.' << 8) ? 2 : 0;
+}
+
+/* A char would have to be extended before each comparison. */
+static inline uint8_t byte_at(const char *p) { return *(const uint8_t *)p; }
+
+static inline uint32_t type_of(const struct inode *i)
+{
+    return __atomic_load_n(&i->mode, __ATOMIC_RELAXED) & S_IFMT;
 }
 
 /* Treat the last component as `how` says, LAST_HOLD or LAST_NAME. */
@@ -269,7 +276,7 @@ static int look_last(struct walk *w, enum last how)
     if (err)
         return err;
     w->locked = true;
-    return look_locked(w);
+    return look_locked(w, w->dir);
 }
 
 int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
@@ -288,25 +295,28 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
     if (err || !*path)
         return err ? err : -ENOENT;
     for (;;) {
-        struct inode *found;
+        struct inode *found, *at;
         uint32_t type;
-        bool slash;
+        bool slash, more; /* a slash, another component follows */
 
-        while (*path == '/')
+        while (byte_at(path) == '/')
             path++;
-        if (!*path) { /* the path names the directory itself */
+        if (!byte_at(path)) { /* the path names the directory itself */
             w->last.len = 0;
             w->inode = w->dir;
             inode_ref(w->inode);
             w->slash = true;
             return 0;
         }
+    next:
+        at = w->dir;
+        slash = more = false;
         /* The superuser may search every directory. */
-        if (cred->uid && (err = inode_access(w->dir, cred, 1)) != 0)
+        if (cred->uid && (err = inode_access(at, cred, 1)) != 0)
             return err;
         if (unlikely(w->resolve) && (err = may_look(w)) != 0)
             return err;
-        path = next_component(w, path);
+        path = name_scan(&w->last, path);
         if (w->last.len > NAME_MAX)
             return -ENAMETOOLONG;
         switch (dots(&w->last)) {
@@ -318,29 +328,36 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
                 return err;
             continue;
         }
-        slash = *path == '/';
-        while (*path == '/')
-            path++;
-        slash |= behind_link && !*path;
-        if (*path || how == LAST_LOOK || (how == LAST_NAME && slash)) {
-            err = mutex_lock_shared_killable(&w->dir->lock);
-            if (unlikely(err))
-                return err;
-            err = look_locked(w);
-            mutex_unlock_shared(&w->dir->lock);
+        if (byte_at(path) == '/') {
+            do
+                path++;
+            while (byte_at(path) == '/');
+            more = byte_at(path) != 0;
+            slash = true;
+        }
+        if (more) {
+            err = look_shared(w, at);
+            found = w->inode;
+            if (likely(!err && found && type_of(found) == S_IFDIR && !w->resolve)) {
+                w->inode = NULL;
+                step_to(w, found);
+                goto next;
+            }
         } else {
-            err = look_last(w, how);
+            slash |= behind_link;
+            err = how == LAST_LOOK || (how == LAST_NAME && slash) ? look_shared(w, at)
+                                                                  : look_last(w, how);
+            found = w->inode;
         }
         if (err)
             return err;
-        found = w->inode;
-        type = found ? __atomic_load_n(&found->mode, __ATOMIC_RELAXED) & S_IFMT : 0;
+        type = found ? type_of(found) : 0;
         if (unlikely(w->resolve)) {
-            err = may_go_on(w, type == S_IFLNK && (*path || slash || follow));
+            err = may_go_on(w, type == S_IFLNK && (more || slash || follow));
             if (err)
                 return err;
         }
-        if (type == S_IFLNK && (*path || slash || follow)) {
+        if (type == S_IFLNK && (more || slash || follow)) {
             if (w->locked) {
                 mutex_unlock(&w->dir->lock);
                 w->locked = false;
@@ -404,7 +421,7 @@ int tree_walk_again_locked(struct walk *w)
     if (!w->last.len)
         return 0;
     w->stale = w->inode;
-    err = look_locked(w);
+    err = look_locked(w, w->dir);
     return !err && w->slash && w->inode && !inode_is_dir(w->inode) ? -ENOTDIR : err;
 }
 

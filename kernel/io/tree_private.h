@@ -34,7 +34,14 @@ extern uint32_t tree_moves;
  * -EINTR: the thread is to end, and would have had to wait for a directory. */
 int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
               enum last how, struct walk *w);
-void tree_walk_end(struct walk *w);
+void tree_walk_end_all(struct walk *w);
+static inline void tree_walk_end(struct walk *w)
+{
+    if (unlikely(w->locked || w->stale || w->inode || w->held))
+        tree_walk_end_all(w);
+    else if (w->own)
+        inode_unref(w->own);
+}
 /* Look the last component up again, after the walk, with w->dir now locked exclusively: the name
  * may refer to something else by now, and that counts. If it is now a symbolic link it is not
  * followed. */

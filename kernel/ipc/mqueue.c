@@ -139,14 +139,6 @@ static int compare(const struct fs_name *name, const struct mqueue *q)
     return memcmp(name->text, q->name, name->len);
 }
 
-static struct fs_name name_of(const char *text, size_t len)
-{
-    struct fs_name name = fs_name(text, len);
-
-    name.hash = (uint32_t)((name.hash ^ treap_secret) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
-    return name;
-}
-
 /* The queue with that name, and where a new one belongs. */
 static struct mqueue *find_locked(const struct fs_name *name, struct treap_node **up,
                                   struct treap_node ***where)
@@ -326,7 +318,7 @@ int mqueue_open(const char *text, size_t len, const struct io_cred *cred, bool r
                 uint32_t mode, const struct mqueue_size *size, uint64_t bytes_most,
                 struct file **out)
 {
-    struct fs_name name = name_of(text, len);
+    struct fs_name name = fs_name(text, len);
     struct file *f = file_alloc(&mqueue_ops, flags & (O_ACCMODE | O_NONBLOCK));
     struct mqueue *q;
     int err;
@@ -345,7 +337,7 @@ int mqueue_open(const char *text, size_t len, const struct io_cred *cred, bool r
 
 int mqueue_unlink(const char *text, size_t len, const struct io_cred *cred)
 {
-    struct fs_name name = name_of(text, len);
+    struct fs_name name = fs_name(text, len);
     struct treap_node *up, **where;
     ipl_t ipl = spin_lock(&names_lock);
     struct mqueue *q = find_locked(&name, &up, &where);

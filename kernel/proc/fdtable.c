@@ -479,16 +479,15 @@ struct file *fd_get_counted(struct file_table *t, uint64_t fd)
     return f;
 }
 
-long fd_call_counted(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t a, uint64_t b,
-                     uint64_t c)
+long fd_call_slowly(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
 {
-    struct file *f = fd_get_counted(t, fd);
+    struct fd_use use = fd_get(t, fd);
     long r;
 
-    if (!f)
+    if (!use.file)
         return -EBADF;
-    r = fn(f, a, b, c);
-    file_unref(f);
+    r = fn(use.file, a, b, c);
+    fd_put(use);
     return r;
 }
 

@@ -125,16 +125,16 @@ static inline void fd_put(struct fd_use u)
  * be saved or done afterwards. Called by a user. IPL 0.
  */
 typedef long (*fd_fn)(struct file *f, uint64_t a, uint64_t b, uint64_t c);
-long fd_call_counted(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t a, uint64_t b,
-                     uint64_t c);
+long fd_call_slowly(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t a, uint64_t b,
+                    uint64_t c);
 static inline long fd_call(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t a, uint64_t b,
                            uint64_t c)
 {
     struct file *f;
 
-    if (fdtable_shared(t))
-        return fd_call_counted(t, fd, fn, a, b, c);
-    f = fd_file(t, fd);
+    if (unlikely(fdtable_shared(t) || fd >= t->size))
+        return fd_call_slowly(t, fd, fn, a, b, c);
+    f = t->file[fd];
     return likely(f != NULL) ? fn(f, a, b, c) : -EBADF;
 }
 

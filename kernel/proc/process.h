@@ -75,7 +75,7 @@ struct process {
     struct process *parent; /* table lock; NULL: nobody will wait for this process */
     /* The parent's pid, 1 if the parent has ended, 0 for pid 1. Atomic: written under the table
      * lock, read without. */
-    uint32_t ppid;
+    uint64_t ppid;
     /* Number of threads in `threads`, and how many of them have begun to leave. Table lock and
      * signal lock. */
     uint32_t nthreads, leaving;

@@ -157,14 +157,20 @@ static inline void fair_place(struct fair_node *n)
     n->deadline = n->v + n->request;
 }
 
+/* n becomes the only node of its queue's tree, which is empty. */
+static inline void fair_insert_only(struct fair_node *n)
+{
+    n->queue->root = n;
+    n->least = n->v;
+}
+
 static inline void fair_insert(struct fair_queue *q, struct fair_node *n)
 {
     if (unlikely(q->root != NULL)) {
         fair_tree_add(q, n);
         return;
     }
-    q->root = n;
-    n->least = n->v;
+    fair_insert_only(n);
 }
 
 /* n, which hurries, leaves the tree; `now` is what becomes of its urgency. */
@@ -200,8 +206,7 @@ static inline void fair_add(struct fair_node *n)
         return;
     }
     fair_place(n);
-    q->root = n;
-    n->least = n->v;
+    fair_insert_only(n);
 }
 
 /* Thread n, which is ready and in its queue's tree, is no longer. */

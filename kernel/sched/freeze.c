@@ -150,7 +150,7 @@ bool sched_is_stopper(const struct thread *t)
 static const struct mutex *mutex_of(const struct thread *t, const char **verb)
 {
     const struct mutex *wants = __atomic_load_n(&t->wants, __ATOMIC_RELAXED);
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
 
     *verb = wants ? "waits for" : "waits and holds";
     return wants ? wants : n ? t->held[n - 1] : NULL;

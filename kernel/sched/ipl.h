@@ -9,7 +9,7 @@
 #include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/pal.h"
 
-typedef unsigned ipl_t;
+typedef uint64_t ipl_t; /* as PALcode has it: no call extends it */
 
 #define IPL_NONE   0
 #define IPL_ASTDEL 2 /* no preemption; all interrupts still arrive */

@@ -40,13 +40,14 @@ void lockcheck_spin_ipl(const struct spinlock *l, ipl_t ipl, uint64_t place)
     if (panic_in_progress())
         return;
     if (thread_spin_top(t) && thread_spin_top(t)->ipl == ipl)
-        panic("spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %u, which is "
+        panic("spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %lu, which is "
               "that of %s, taken at %pS",
               l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, thread_spin_top(t)->name,
               (void *)thread_spin_top(t)->taken_at);
-    panic("spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %u; last raised at "
-          "%pS",
-          l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, (void *)t->hw.ipl_raised_at);
+    panic(
+        "spinlock %s (IPL %u) taken at %pS by thread %u (%s) on CPU %u at IPL %lu; last raised at "
+        "%pS",
+        l->name, l->ipl, (void *)place, WHO(t), cpu_id(), ipl, (void *)t->hw.ipl_raised_at);
 }
 
 void lockcheck_spin_release(const struct spinlock *l, uint64_t place)
@@ -57,7 +58,7 @@ void lockcheck_spin_release(const struct spinlock *l, uint64_t place)
         return;
     if (h)
         panic("spinlock %s released at %pS by thread %u (%s) on CPU %u; it is held by thread %u "
-              "(%s) on CPU %u, which took it at %pS",
+              "(%s) on CPU %lu, which took it at %pS",
               l->name, (void *)place, WHO(t), cpu_id(), WHO(h), h->hw.cpu->id, (void *)l->taken_at);
     panic(
         "spinlock %s released at %pS by thread %u (%s) on CPU %u, and nobody holds it; last taken "
@@ -70,7 +71,7 @@ void lockcheck_ipl_lowered(const struct spinlock *held, ipl_t to, uint64_t place
     const struct thread *t = thread_self();
 
     if (!panic_in_progress())
-        panic("IPL lowered to %u at %pS by thread %u (%s) on CPU %u with spinlock %s (IPL %u) "
+        panic("IPL lowered to %lu at %pS by thread %u (%s) on CPU %u with spinlock %s (IPL %u) "
               "held, taken at %pS",
               to, (void *)place, WHO(t), cpu_id(), held->name, held->ipl, (void *)held->taken_at);
 }
@@ -85,7 +86,7 @@ void lockcheck_spun(const struct spinlock *l, uint64_t ms, uint64_t place)
         panic("spinlock %s: thread %u (%s) on CPU %u spun for %lu ms at %pS, and nobody holds it",
               l->name, WHO(t), cpu_id(), ms, (void *)place);
     panic(
-        "spinlock %s: thread %u (%s) on CPU %u spun for %lu ms at %pS; held by CPU %u (thread %s),"
+        "spinlock %s: thread %u (%s) on CPU %u spun for %lu ms at %pS; held by CPU %lu (thread %s),"
         " which took it at %pS",
         l->name, WHO(t), cpu_id(), ms, (void *)place, h->hw.cpu->id, h->name, (void *)l->taken_at);
 }
@@ -117,7 +118,7 @@ static bool rank_may_nest(const struct thread *t, unsigned rank)
 /* The PC at which t took m; 0 if it does not hold m. */
 static uint64_t place_of(const struct thread *t, const struct mutex *m)
 {
-    for (uint32_t i = MIN(t->held_mutexes, (uint32_t)MUTEXES_HELD_MAX); i > 0; i--)
+    for (uint32_t i = (uint32_t)MIN(t->held_mutexes, (uint64_t)MUTEXES_HELD_MAX); i > 0; i--)
         if (t->held[i - 1] == m)
             return t->held_at[i - 1];
     return 0;
@@ -132,14 +133,14 @@ static void __attribute__((cold, noreturn)) bad_state(const struct mutex *m, con
         panic("mutex %s taken at %pS by thread %u (%s) on CPU %u with spinlock %s held, taken at "
               "%pS",
               m->name, (void *)place, WHO(t), cpu_id(), l->name, (void *)l->taken_at);
-    panic("mutex %s taken at %pS by thread %u (%s) on CPU %u at IPL %u, raised at %pS", m->name,
+    panic("mutex %s taken at %pS by thread %u (%s) on CPU %u at IPL %lu, raised at %pS", m->name,
           (void *)place, WHO(t), cpu_id(), ipl_get(), (void *)t->hw.ipl_raised_at);
 }
 
 void lockcheck_mutex(const struct mutex *m, bool rank, uint64_t place)
 {
     const struct thread *t = thread_self();
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
     const struct mutex *top = n ? t->held[n - 1] : NULL;
     uint64_t before = place_of(t, m);
 
@@ -151,7 +152,7 @@ void lockcheck_mutex(const struct mutex *m, bool rank, uint64_t place)
     if (n == MUTEXES_HELD_MAX)
         panic("mutex %s taken at %pS by thread %u (%s), which holds %u already "
               "(MUTEXES_HELD_MAX), the last, %s, taken at %pS",
-              m->name, (void *)place, WHO(t), n, top->name, (void *)t->held_at[n - 1]);
+              m->name, (void *)place, WHO(t), (unsigned)n, top->name, (void *)t->held_at[n - 1]);
     if (rank && top &&
         (top->rank > m->rank || (top->rank == m->rank && !rank_may_nest(t, m->rank))))
         panic("mutex %s (rank %u) taken at %pS by thread %u (%s) with %s (rank %u) held, taken at "
@@ -188,7 +189,7 @@ void lockcheck_may_not(const char *does, ipl_t ipl, uint64_t place)
     if (l)
         panic("thread %u (%s) on CPU %u %s at %pS with spinlock %s held, taken at %pS", WHO(t),
               cpu_id(), does, (void *)place, l->name, (void *)l->taken_at);
-    panic("thread %u (%s) on CPU %u %s at %pS at IPL %u, raised at %pS", WHO(t), cpu_id(), does,
+    panic("thread %u (%s) on CPU %u %s at %pS at IPL %lu, raised at %pS", WHO(t), cpu_id(), does,
           (void *)place, ipl, (void *)t->hw.ipl_raised_at);
 }
 
@@ -196,7 +197,7 @@ void lockcheck_left(const char *does, uint64_t place)
 {
     const struct thread *t = thread_self();
     const struct spinlock *l = thread_spin_top(t);
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
     char at[PLACE_TEXT] = "";
 
     if (place)

@@ -33,7 +33,7 @@ static uint32_t rounds;                                           /* atomic: rou
 static const struct lockstat_listener *listeners[LOCKSTAT_KINDS]; /* atomic */
 static uint64_t started_at[LOCKSTAT_KINDS], ended_at[LOCKSTAT_KINDS]; /* atomic */
 
-uint32_t lockstat_rounds[LOCKSTAT_KINDS];
+uint64_t lockstat_rounds[LOCKSTAT_KINDS];
 
 static void claim(struct line *l, const struct lockstat_hold *h)
 {

@@ -50,17 +50,18 @@ struct lockstat_listener {
     void (*clear)(enum lockstat_kind kind);
 };
 
-/* Atomic: number of the measuring round in progress, 0 when there is none. */
-extern uint32_t lockstat_rounds[LOCKSTAT_KINDS];
+/* Atomic: number of the measuring round in progress, 0 when there is none. It has 32 bits; but a
+ * quadword, in the small data area, is tested in two instructions, by every lock. */
+extern uint64_t lockstat_rounds[LOCKSTAT_KINDS] __attribute__((section(".sbss")));
 
 static inline uint32_t lockstat_round_of(enum lockstat_kind kind)
 {
-    return __atomic_load_n(&lockstat_rounds[kind], __ATOMIC_RELAXED);
+    return (uint32_t)__atomic_load_n(&lockstat_rounds[kind], __ATOMIC_RELAXED);
 }
 
 static inline bool lockstat_on(enum lockstat_kind kind)
 {
-    return unlikely(lockstat_round_of(kind) != 0);
+    return unlikely(__atomic_load_n(&lockstat_rounds[kind], __ATOMIC_RELAXED) != 0);
 }
 
 /* Clear the counters of that kind and begin a new round. IPL below IPL_IPI; waits for the other

@@ -36,21 +36,21 @@ void mutex_init(struct mutex *m, const char *name, enum mutex_rank rank)
 /* The quick form of lockcheck_mutex(): true if nothing forbids taking m. */
 static inline bool may_take(const struct mutex *m, const struct thread *t)
 {
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
 
     return thread_spin_top(t) == NULL && ipl_get() == IPL_NONE &&
            (n == 0 || (n < MUTEXES_HELD_MAX && t->held[n - 1]->rank < m->rank));
 }
 
 /* The scheduler of another CPU reads the number, as a hint. */
-static inline void held_set(struct thread *t, uint32_t n)
+static inline void held_set(struct thread *t, uint64_t n)
 {
     __atomic_store_n(&t->held_mutexes, n, __ATOMIC_RELAXED);
 }
 
 static inline void note_held(struct mutex *m, struct thread *t, uint64_t place)
 {
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
 
     t->held[n] = m;
     t->held_at[n] = place;
@@ -250,7 +250,7 @@ int mutex_lock_shared_killable(struct mutex *m)
 static void forget_slowly(const struct mutex *m, uint64_t place)
 {
     struct thread *t = thread_self();
-    uint32_t i = t->held_mutexes;
+    uint64_t i = t->held_mutexes;
 
     while (i > 0 && t->held[i - 1] != m)
         i--;
@@ -265,7 +265,7 @@ static void forget_slowly(const struct mutex *m, uint64_t place)
 
 static inline bool is_last_held(const struct mutex *m, const struct thread *t)
 {
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
 
     return n != 0 && t->held[n - 1] == m;
 }

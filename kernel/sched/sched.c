@@ -3,11 +3,11 @@
  *
  * Thread states. A thread is NEW until it is started; then RUNNING (runqs[i].current), RUNNABLE (on
  * a run queue, or for a moment on none while a CPU moves it from one queue to another) or WAITING;
- * and in the end DEAD. Its state changes under the lock of its run queue, which is that of CPU
- * t->last_cpu. last_cpu itself changes under that lock, so runq_lock_of() checks it again once it
- * has the lock. No CPU ever holds two run queues' locks: to move a thread, it takes the thread off
- * its queue, sets last_cpu, releases the lock, and then takes the lock of the new queue
- * (runq_deliver). Meanwhile nobody else finds the thread on a queue, and a waker finds it RUNNABLE.
+ * and in the end DEAD. Its state changes under the lock of its run queue, t->runq, which is that of
+ * CPU t->last_cpu. Both change under that lock themselves, so runq_lock_of() looks again once it
+ * has the lock. No CPU ever holds two run queues' locks: to move a thread, it takes the thread off its
+ * queue, sets runq, releases the lock, and then takes the lock of the new queue (runq_deliver).
+ * Meanwhile nobody else finds the thread on a queue, and a waker finds it RUNNABLE.
  *
  * The switch. The run queue's lock is acquired by the thread that gives up the CPU and released by
  * the thread that gets it (finish_switch). So if another CPU, holding that lock, finds a thread
@@ -51,6 +51,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/rad.h"
+#include "kernel/sched/spinlock_quick.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
@@ -62,21 +63,13 @@ uint32_t rad_count = 1;
 struct runq *runq_lock_of(const struct thread *t)
 {
     for (;;) {
-        uint32_t cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED);
+        struct runq *rq = __atomic_load_n(&t->runq, __ATOMIC_RELAXED);
 
-        spin_lock_at_ipl(&runqs[cpu].lock);
-        if (likely(__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED) == cpu))
-            return &runqs[cpu];
-        spin_unlock_at_ipl(&runqs[cpu].lock);
+        spin_lock_at_ipl(&rq->lock);
+        if (likely(__atomic_load_n(&t->runq, __ATOMIC_RELAXED) == rq))
+            return rq;
+        spin_unlock_at_ipl(&rq->lock);
     }
-}
-
-/* The same for a caller that has locked rq, which is no longer t's. */
-static struct runq *__attribute__((noinline)) runq_lock_again(struct runq *rq,
-                                                              const struct thread *t)
-{
-    spin_unlock_at_ipl(&rq->lock);
-    return runq_lock_of(t);
 }
 
 /* Have the CPU of rq (locked) choose a thread anew as soon as it returns to IPL 0 or to user
@@ -227,7 +220,7 @@ void runq_deliver(struct thread *t)
             spin_unlock_at_ipl(&rq->lock);
             return;
         }
-        __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
+        thread_set_cpu(t, cpu);
         spin_unlock_at_ipl(&rq->lock);
     }
 }
@@ -274,24 +267,87 @@ void sched_enqueue_new(struct thread *t)
         fair_set_weight(&t->fair, fair_weight_of_nice(t->nice));
     spin_unlock_at_ipl(&rq->lock);
     thread_state_set_locked(t, THREAD_RUNNABLE);
-    t->last_cpu = rq->several ? choose_cpu(t, cpu_id()) : cpu_id();
+    thread_set_cpu(t, rq->several ? choose_cpu(t, cpu_id()) : cpu_id());
     runq_deliver(t);
     ipl_restore(ipl);
 }
 
-void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
+/* The rest of sched_wake(), in all cases: rq, that of t, is locked. */
+static void __attribute__((noinline)) wake_locked(struct runq *rq, struct thread *t,
+                                                  struct wait_queue **clear, bool follow)
 {
-    struct runq *rq = &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)];
-
-    spin_lock_at_ipl(&rq->lock);
-    if (unlikely(rq != &runqs[__atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED)]))
-        rq = runq_lock_again(rq, t);
     if (clear)
         __atomic_store_n(clear, NULL, __ATOMIC_RELEASE);
     if (t->state == THREAD_WAITING)
         make_runnable(rq, t, follow);
     else
         spin_unlock_at_ipl(&rq->lock);
+}
+
+/* All of it. */
+static void __attribute__((noinline)) wake_slowly(struct thread *t, struct wait_queue **clear,
+                                                  bool follow)
+{
+    wake_locked(runq_lock_of(t), t, clear, follow);
+}
+
+/* The same for a caller that has locked rq, which is no longer t's. */
+static void __attribute__((noinline)) wake_elsewhere(struct runq *rq, struct thread *t,
+                                                     struct wait_queue **clear, bool follow)
+{
+    spin_unlock_at_ipl(&rq->lock);
+    wake_slowly(t, clear, follow);
+}
+
+/* t, which is ready now, may preempt its CPU's thread. rq is locked; releases the lock. */
+static void __attribute__((noinline)) wake_kicking(struct runq *rq, const struct thread *t)
+{
+    if (preempts(rq, t))
+        runq_kick(rq);
+    spin_unlock_at_ipl(&rq->lock);
+}
+
+/* Does t, which is WAITING on rq, become ready without anything to decide? It does if it goes to
+   the queue of the thread that runs there, which has no other ready thread, and others wait for
+   neither. */
+static inline bool wakes_simply(const struct runq *rq, const struct thread *t)
+{
+    const struct fair_queue *q = t->fair.queue;
+
+    return t->state == THREAD_WAITING && !rq->several && t->prio == PRIO_NORMAL && q != NULL &&
+           q->root == NULL && q->current == &rq->current->fair && t->held_mutexes == 0 &&
+           __atomic_load_n(&t->wants, __ATOMIC_RELAXED) == NULL;
+}
+
+/* Most wake-ups are simple; for them this calls nothing, and so needs no frame. */
+void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
+{
+    struct runq *rq = __atomic_load_n(&t->runq, __ATOMIC_RELAXED);
+
+    if (unlikely(!spin_lock_quickly(&rq->lock))) {
+        wake_slowly(t, clear, follow);
+        return;
+    }
+    if (unlikely(rq != __atomic_load_n(&t->runq, __ATOMIC_RELAXED))) {
+        wake_elsewhere(rq, t, clear, follow);
+        return;
+    }
+    if (unlikely(!wakes_simply(rq, t))) {
+        wake_locked(rq, t, clear, follow);
+        return;
+    }
+    if (clear)
+        __atomic_store_n(clear, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
+    thread_state_set_locked(t, THREAD_RUNNABLE);
+    fair_place(&t->fair);
+    fair_insert_only(&t->fair);
+    runq_note_ready(rq, t, true);
+    trace(rq, clock_cycles(), TRACE_READY, t->tid, 0, 0);
+    if (unlikely(fair_precedes(&t->fair, &rq->current->fair)))
+        wake_kicking(rq, t);
+    else
+        spin_unlock_quickly(&rq->lock);
 }
 
 /* Both stores are made under one hold of the lock under which block() checks, and in this order,
@@ -364,7 +420,7 @@ static inline void finish_switch(void)
 
     ipl_set(IPL_CLOCK);
     if (from->root_mask && from->root_mask != thread_self()->root_mask)
-        __atomic_fetch_and(from->root_mask, ~(1ul << runq_cpu(rq)), __ATOMIC_ACQ_REL);
+        __atomic_fetch_and(from->root_mask, ~(1ul << cpu_self()->id), __ATOMIC_ACQ_REL);
     if (unlikely(rq->after != AFTER_NOTHING))
         after_switch(rq, from);
     else
@@ -405,7 +461,7 @@ static inline __attribute__((always_inline)) void switch_to(struct runq *rq, str
     thread_spin_top_set(next, &rq->lock);
     __atomic_store_n(&rq->lock.holder, next, __ATOMIC_RELAXED);
     if (next->root_mask && next->root_mask != self->root_mask) {
-        __atomic_fetch_or(next->root_mask, 1ul << runq_cpu(rq), __ATOMIC_RELAXED);
+        __atomic_fetch_or(next->root_mask, 1ul << cpu_self()->id, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* barrier A of the argument above */
     }
     /* No interrupt may come, not even a request of another CPU, while the stack is already next's

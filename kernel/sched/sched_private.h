@@ -69,7 +69,18 @@ struct runq {
 extern struct runq runqs[MAX_CPUS];
 extern uint64_t clock_ticks; /* of CPU 0; atomic, written by it */
 
-static inline struct runq *runq_self(void) { return &runqs[cpu_id()]; }
+/* That of this CPU: a thread that runs belongs to it. */
+static inline struct runq *runq_self(void)
+{
+    return __atomic_load_n(&thread_self()->runq, __ATOMIC_RELAXED);
+}
+
+/* t, whose run queue is locked or which nobody else knows yet, belongs to that CPU now. */
+static inline void thread_set_cpu(struct thread *t, unsigned cpu)
+{
+    __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->runq, &runqs[cpu], __ATOMIC_RELAXED);
+}
 
 static inline struct thread *thread_of_link(const struct list *l)
 {
@@ -138,7 +149,7 @@ static inline __attribute__((always_inline)) void runq_note_taken(struct runq *r
    thread, or its run queue is locked and it does not run. */
 static inline bool thread_hurries(const struct thread *t)
 {
-    uint32_t n = t->held_mutexes;
+    uint64_t n = t->held_mutexes;
 
     if (__atomic_load_n(&t->wants, __ATOMIC_RELAXED) != NULL)
         return true;
@@ -220,7 +231,7 @@ static inline void thread_leave_locked(struct thread *t, unsigned cpu)
         fair_detach(&t->fair);
         t->fair.queue = NULL;
     }
-    __atomic_store_n(&t->last_cpu, cpu, __ATOMIC_RELAXED);
+    thread_set_cpu(t, cpu);
 }
 
 static inline bool cpu_is_idle(unsigned i)

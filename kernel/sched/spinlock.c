@@ -35,7 +35,7 @@
 #include "kernel/sched/lockstat.h"
 #include "kernel/sched/meter.h"
 #include "kernel/sched/patience.h"
-#include "kernel/sched/thread.h"
+#include "kernel/sched/spinlock_quick.h"
 
 void spin_init(struct spinlock *l, const char *name, enum spin_rank rank, ipl_t ipl)
 {
@@ -52,14 +52,6 @@ static void __attribute__((cold, noinline)) ipl_broken(const struct spinlock *l,
     ipl_set(ipl);
 }
 
-static inline bool try_take(struct spinlock *l)
-{
-    uint32_t free = 0;
-
-    return __atomic_compare_exchange_n(&l->taken, &free, 1, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
-}
-
 /* Acquire l, which another CPU holds. Runs at the lock's IPL, so that inter-processor requests are
  * answered. Returns the time it took, in cycles, at least 1. The time, less that of interrupts, is
  * added to the CPU's spin_cycles. */
@@ -73,7 +65,7 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t
     uint64_t interrupts = __atomic_load_n(handlers, __ATOMIC_RELAXED);
     uint64_t before = __atomic_load_n(&c->spin_cycles[idle], __ATOMIC_RELAXED);
 
-    while (__atomic_load_n(&l->taken, __ATOMIC_RELAXED) != 0 || !try_take(l)) {
+    while (__atomic_load_n(&l->taken, __ATOMIC_RELAXED) != 0 || !spin_try_take(l)) {
         if (patience_lost(&patience))
             lockcheck_spun(l, patience_limits.ns / 1000000, pc);
     }
@@ -87,15 +79,6 @@ static uint32_t __attribute__((noinline)) spin_wait(struct spinlock *l, uint64_t
 }
 
 /* The fast paths below are leaf functions: rare cases end in a jump to one of these. */
-
-static void note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
-{
-    __atomic_store_n(&l->holder, t, __ATOMIC_RELAXED);
-    l->below = thread_spin_top(t);
-    __atomic_signal_fence(__ATOMIC_RELEASE); /* an interrupt may walk the chain from here on */
-    thread_spin_top_set(t, l);
-    l->taken_at = pc;
-}
 
 /* Begin to measure a hold of l, which has just been acquired at pc. Returns old, the IPL before. */
 static ipl_t __attribute__((noinline)) begin_measured(struct spinlock *l, ipl_t old, uint32_t spun,
@@ -116,7 +99,7 @@ static ipl_t __attribute__((noinline)) lock_wait(struct spinlock *l, ipl_t old, 
 {
     uint32_t spun = spin_wait(l, pc);
 
-    note_taken(l, thread_self(), pc);
+    spin_note_taken(l, thread_self(), pc);
     return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, spun, pc) : old;
 }
 
@@ -132,27 +115,20 @@ static ipl_t __attribute__((noinline)) lock_checked(struct spinlock *l, ipl_t ol
     if (top &&
         (spin_held(l) || top->rank > l->rank || (top->rank == l->rank && !(l->flags & SPIN_NESTS))))
         lockcheck_spin_rank(l, top, pc);
-    if (!try_take(l))
+    if (!spin_try_take(l))
         return lock_wait(l, old, pc);
-    note_taken(l, thread_self(), pc);
+    spin_note_taken(l, thread_self(), pc);
     return lockstat_on(LOCKSTAT_SPIN) ? begin_measured(l, old, 0, pc) : old;
 }
 
 static inline ipl_t take(struct spinlock *l, struct thread *t, ipl_t old, uint64_t pc)
 {
-    if (unlikely(!try_take(l)))
+    if (unlikely(!spin_try_take(l)))
         return lock_wait(l, old, pc);
-    note_taken(l, t, pc);
+    spin_note_taken(l, t, pc);
     if (unlikely(lockstat_on(LOCKSTAT_SPIN)))
         return begin_measured(l, old, 0, pc);
     return old;
-}
-
-static inline bool rank_rises(const struct spinlock *l, const struct thread *t)
-{
-    const struct spinlock *top = thread_spin_top(t);
-
-    return top == NULL || top->rank < l->rank;
 }
 
 ipl_t spin_lock(struct spinlock *l)
@@ -160,7 +136,7 @@ ipl_t spin_lock(struct spinlock *l)
     struct thread *t = thread_self();
     ipl_t old = ipl_set(l->ipl);
 
-    if (unlikely(old > l->ipl || !rank_rises(l, t)))
+    if (unlikely(old > l->ipl || !spin_rank_rises(l, t)))
         return lock_checked(l, old, IPL_NONE, (uint64_t)__builtin_return_address(0));
     return take(l, t, old, (uint64_t)__builtin_return_address(0));
 }
@@ -170,7 +146,7 @@ void spin_lock_at_ipl(struct spinlock *l)
     struct thread *t = thread_self();
     ipl_t now = ipl_get();
 
-    if (unlikely(now != l->ipl || !rank_rises(l, t))) {
+    if (unlikely(now != l->ipl || !spin_rank_rises(l, t))) {
         lock_checked(l, now, l->ipl, (uint64_t)__builtin_return_address(0));
         return;
     }
@@ -219,18 +195,6 @@ static void __attribute__((noinline)) release_checked(struct spinlock *l, uint64
     release_unchained(l, pc);
     lockstat_note(round, &hold, LOCKSTAT_TAKEN | LOCKSTAT_RELEASED);
     meter_resume(pause);
-}
-
-static inline bool plain(const struct spinlock *l, const struct thread *t)
-{
-    return thread_spin_top(t) == l && !lockstat_on(LOCKSTAT_SPIN);
-}
-
-static inline void release(struct spinlock *l, struct thread *t)
-{
-    thread_spin_top_set(t, l->below);
-    __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
-    __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
 }
 
 /*
@@ -283,11 +247,11 @@ void spin_unlock(struct spinlock *l, ipl_t ipl)
 {
     struct thread *t = thread_self();
 
-    if (unlikely(!plain(l, t))) {
+    if (unlikely(!spin_is_plain(l, t))) {
         unlock_checked(l, ipl, (uint64_t)__builtin_return_address(0));
         return;
     }
-    release(l, t);
+    spin_release_plain(l, t);
     restore_checked(t, ipl, (uint64_t)__builtin_return_address(0));
 }
 
@@ -295,11 +259,11 @@ void spin_unlock_at_ipl(struct spinlock *l)
 {
     struct thread *t = thread_self();
 
-    if (unlikely(!plain(l, t))) {
+    if (unlikely(!spin_is_plain(l, t))) {
         release_checked(l, (uint64_t)__builtin_return_address(0));
         return;
     }
-    release(l, t);
+    spin_release_plain(l, t);
 }
 
 bool spin_held(const struct spinlock *l)

@@ -18,7 +18,7 @@ struct thread;
 #define SPIN_NESTS 1u
 
 struct spinlock {
-    uint32_t taken; /* atomic: 1 while a CPU holds the lock */
+    uint64_t taken; /* atomic: 1 while a CPU holds the lock */
     /* Written by the holder, NULL when the lock is free; atomic: others read it for messages. */
     struct thread *holder;
     struct spinlock *below; /* lock that was innermost before this one; written by the holder */

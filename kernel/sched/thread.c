@@ -59,6 +59,7 @@ static void thread_init(struct thread *t, const char *name, unsigned prio, cpuma
     t->affinity = affinity;
     t->account = boot_threads[0].account; /* the system's */
     t->run_sum = &t->run_ns[0];
+    thread_set_cpu(t, 0);
     list_init(&t->run_link);
 
     ipl_t ipl = spin_lock(&table_lock);
@@ -71,7 +72,7 @@ static void thread_init(struct thread *t, const char *name, unsigned prio, cpuma
 void thread_init_static(struct thread *t, const char *name, unsigned prio, cpumask_t affinity)
 {
     thread_init(t, name, prio, affinity);
-    t->last_cpu = t->hw.cpu->id;
+    thread_set_cpu(t, (unsigned)t->hw.cpu->id);
     fair_set_weight(&t->fair, FAIR_WEIGHT);
     t->group = &sched_kernel_group;
 }

@@ -24,6 +24,7 @@
 enum thread_state { THREAD_NEW, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_WAITING, THREAD_DEAD };
 
 struct account;
+struct runq;
 
 struct thread {
     struct thread_hw hw; /* first: $8 points here */
@@ -36,6 +37,7 @@ struct thread {
     uint8_t interrupted;   /* atomic: thread_interrupt() was called; cleared by the thread */
     uint8_t fatal;         /* atomic: thread_interrupt_fatal() was called; never cleared */
     uint32_t last_cpu;     /* CPU whose run queue it belongs to; changed under that queue's lock */
+    struct runq *runq;     /* that run queue; as last_cpu, atomic */
     cpumask_t affinity;    /* CPUs it may run on; run queue's lock */
     uint64_t root_pfn;     /* level-1 page table; the system root for kernel threads */
     cpumask_t *root_mask;  /* CPUs that have root_pfn loaded: atomic; NULL for the system root */
@@ -55,7 +57,7 @@ struct thread {
     struct fair_node fair;     /* its part in the fair rule; run queue's lock */
     struct sched_group *group; /* whose share it uses; run queue's lock */
     struct spinlock *spin_top; /* innermost spinlock held; own CPU */
-    uint32_t held_mutexes;     /* own thread; others: run queue's lock, while it does not run;
+    uint64_t held_mutexes;     /* own thread; others: run queue's lock, while it does not run;
                                   atomic: also read as a hint */
     uint8_t home_rad; /* domain preferred for its memory and its CPUs; written by the own thread;
                          atomic: a hint to others */

@@ -29,6 +29,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/sched_private.h"
+#include "kernel/sched/spinlock_quick.h"
 #include "kernel/sched/timer.h"
 
 void wait_queue_init(struct wait_queue *q, const char *name)
@@ -37,10 +38,9 @@ void wait_queue_init(struct wait_queue *q, const char *name)
     list_init(&q->waiters);
 }
 
-static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
+/* q is locked. */
+static inline void enqueue_locked(struct wait_queue *q, struct waiter *w, bool first)
 {
-    ipl_t ipl = spin_lock(&q->lock);
-
     w->thread = thread_self();
     w->home = q;
     if (first)
@@ -48,6 +48,13 @@ static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
     else
         list_add_tail(&q->waiters, &w->link);
     __atomic_store_n(&w->queue, q, __ATOMIC_RELAXED);
+}
+
+static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
+{
+    ipl_t ipl = spin_lock(&q->lock);
+
+    enqueue_locked(q, w, first);
     spin_unlock(&q->lock, ipl);
 }
 
@@ -94,7 +101,7 @@ static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsi
 
         struct runq *rq = runq_self();
 
-        spin_lock_at_ipl(&rq->lock);
+        spin_lock_inline(&rq->lock);
         if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
             break;
         if (done && __atomic_load_n(done, __ATOMIC_ACQUIRE)) {
@@ -114,7 +121,7 @@ static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsi
         sched_block_locked(rq);
         /* Usually the waiter was woken: then nothing needs to be checked under the lock. */
         if (likely(__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)) {
-            ipl_restore(IPL_NONE);
+            ipl_restore_none();
             return 0;
         }
     }
@@ -154,19 +161,50 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
     return err;
 }
 
-void wait_finish(struct waiter *w)
+/* Take w off its queue, if it is still there, and let a waker release the queue's lock. */
+static void __attribute__((noinline)) leave_queue(struct waiter *w)
 {
     struct wait_queue *q = w->home;
-    ipl_t ipl;
+    ipl_t ipl = spin_lock(&q->lock);
 
-    if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL && !spin_is_busy(&q->lock))
-        return;
-    ipl = spin_lock(&q->lock);
     if (__atomic_load_n(&w->queue, __ATOMIC_RELAXED) != NULL) {
         list_remove(&w->link);
         __atomic_store_n(&w->queue, NULL, __ATOMIC_RELAXED);
     }
     spin_unlock(&q->lock, ipl);
+}
+
+static inline bool is_off(const struct waiter *w, const struct wait_queue *q)
+{
+    return __atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL && !spin_is_busy(&q->lock);
+}
+
+void wait_finish(struct waiter *w)
+{
+    if (!is_off(w, w->home))
+        leave_queue(w);
+}
+
+/* As wait_enqueue(), must_wait(), wait_block() and wait_finish(), without a return to IPL 0 in
+   between. */
+int wait_if(struct wait_queue *q, bool (*must_wait)(void *), void *arg)
+{
+    struct waiter w;
+    int err = 0;
+    ipl_t ipl = ipl_set(IPL_CLOCK);
+
+    if (unlikely(ipl != IPL_NONE || thread_spin_top(thread_self()) != NULL))
+        lockcheck_may_not("waits", ipl, (uint64_t)__builtin_return_address(0));
+    spin_lock_inline(&q->lock);
+    enqueue_locked(q, &w, false);
+    spin_unlock_quickly(&q->lock);
+    if (likely(must_wait(arg)))
+        err = block_as(&w, WAIT_INTERRUPTIBLE, NULL);
+    else
+        ipl_restore(IPL_NONE);
+    if (unlikely(!is_off(&w, q)))
+        leave_queue(&w);
+    return err;
 }
 
 /* Take the waiter off the queue, which is locked, and wake its thread. */
@@ -226,14 +264,32 @@ static __attribute__((noinline)) unsigned wake_rest(struct wait_queue *q, ipl_t 
     return n;
 }
 
-static inline unsigned wake_each(struct wait_queue *q, bool follow)
+/* The first waiter has been woken: the same for the others. */
+static __attribute__((noinline)) unsigned wake_others(struct wait_queue *q, ipl_t ipl, bool follow)
 {
-    ipl_t ipl = spin_lock(&q->lock);
-    unsigned n = wake_some(&q->waiters, follow);
+    unsigned n = 1;
 
-    if (unlikely(!list_empty(&q->waiters)))
+    for (; n < WAKES_AT_ONCE && !list_empty(&q->waiters); n++)
+        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
+    if (!list_empty(&q->waiters))
         return n + wake_rest(q, ipl, follow);
     spin_unlock(&q->lock, ipl);
+    return n;
+}
+
+/* Usually one waits. */
+static inline unsigned wake_each(struct wait_queue *q, bool follow)
+{
+    ipl_t ipl = spin_lock_raising(&q->lock);
+    unsigned n = 0;
+
+    if (likely(!list_empty(&q->waiters))) {
+        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
+        if (unlikely(!list_empty(&q->waiters)))
+            return wake_others(q, ipl, follow);
+        n = 1;
+    }
+    spin_unlock_lowering(&q->lock, ipl);
     return n;
 }
 

@@ -62,6 +62,11 @@ int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
    accesses w or, on behalf of this waiter, the queue, which may then be freed if nobody else uses
    it. */
 void wait_finish(struct waiter *w);
+/* The whole pattern for one interruptible wait, in fewer steps: put the current thread on q, and if
+   must_wait(arg) then is true, sleep until woken. 0, or -EINTR as wait_block(). must_wait is called
+   once, at IPL_CLOCK without a spinlock of q; what it looks at is ordered as with wait_enqueue().
+   IPL 0, no spinlock. */
+int wait_if(struct wait_queue *q, bool (*must_wait)(void *), void *arg);
 /* Wake the oldest waiter, or all that wait at this moment. Returns how many. Any IPL up to
    IPL_CLOCK, spinlocks below RANK_WAIT; where many can wait, IPL 0 without spinlocks, because
    wake_all() drops the queue's lock and the IPL after each few. The caller keeps the queue in

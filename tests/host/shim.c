@@ -250,7 +250,7 @@ ipl_t spin_lock(struct spinlock *l)
     ipl_t old = ipl_get();
 
     if (old > l->ipl)
-        broken("lock %s taken at IPL %u, above its own", l->name, old);
+        broken("lock %s taken at IPL %lu, above its own", l->name, old);
     ipl_set(l->ipl);
     spin_lock_at_ipl(l);
     return old;

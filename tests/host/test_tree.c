@@ -18,7 +18,8 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/initrd.h"
-#include "kernel/fs/memfs.h"
+#include "kernel/fs/memfs_private.h"
+#include "kernel/fs/name.h"
 #include "tests/host/plain_objects.h"
 #include "userland/lib/include/tap.h"
 
@@ -391,7 +392,62 @@ static struct fs_name similar_name(char *memory, size_t shift, size_t len, size_
     memset(memory + shift, 'm', len);
     if (at < len)
         memory[shift + at] = at % 2 ? 'a' : 'z';
-    return (struct fs_name){.text = memory + shift, .len = (uint32_t)len, .hash = 1};
+    return name_with_hash(memory + shift, len, 1);
+}
+
+static bool same_name(const struct fs_name *a, const struct fs_name *b)
+{
+    return a->text == b->text && a->len == b->len && a->hash == b->hash && a->few == b->few;
+}
+
+/* A component is found in a path as it is where its length is known, whatever its length, its place
+ * in a quadword, its end, and what is in front of it; the memory ends with the path. */
+static void test_name_scan(void)
+{
+    enum { LONGEST = 40 };
+    static const char *const ends[] = {"", "/", "/x", "//"};
+    int wrong = 0;
+
+    for (size_t len = 1; len <= LONGEST; len++)
+        for (size_t shift = 0; shift < 16; shift++)
+            for (size_t k = 0; k < 4; k++) {
+                char *path = malloc(shift + len + strlen(ends[k]) + 1);
+                struct fs_name scanned, known;
+
+                memset(path, '/', shift);
+                for (size_t i = 0; i < len; i++)
+                    path[shift + i] = "\x01\x2E\x30\xAF\x80\xFF z"[(i + len) % 8];
+                strcpy(path + shift + len, ends[k]);
+                known = fs_name(path + shift, len);
+                wrong += name_scan(&scanned, path + shift) != path + shift + len;
+                wrong += !same_name(&scanned, &known);
+                free(path);
+            }
+    is(wrong, 0, "a component of a path is the name of its bytes");
+}
+
+/* Hashes of names that differ in one byte differ, also in the bits by which a small directory finds
+ * them, and with the key of the boot. */
+static void test_name_hash(void)
+{
+    uint64_t secret = treap_secret;
+    unsigned heads[MEMFS_HEADS] = {0}, most = 0, equal = 0;
+    uint32_t before = fs_name("file000", 7).hash;
+    char text[32];
+
+    for (unsigned i = 0; i < 800; i++) {
+        snprintf(text, sizeof(text), "%sfile%03u", i % 2 ? "" : "in a long name, ", i);
+        heads[fs_name(text, strlen(text)).hash % MEMFS_HEADS]++;
+    }
+    for (unsigned k = 0; k < MEMFS_HEADS; k++)
+        most = heads[k] > most ? heads[k] : most;
+    ok(most < 150, "eight heads have at most %u of 800 names", most);
+    for (unsigned i = 0; i < 100; i++) {
+        treap_secret = treap_secret * 6364136223846793005u + 1;
+        equal += fs_name("file000", 7).hash == before;
+    }
+    treap_secret = secret;
+    ok(equal < 2, "the hash depends on the key");
 }
 
 /* Names of one hash, of every length and alignment, are told apart by each of their bytes. */
@@ -448,7 +504,7 @@ static void test_two_file_systems(void)
        "a file cannot be moved to another file system");
     is(tree_link(&root, NULL, "/f", other.root, "g"), -EXDEV, "or have names in both");
     is(tree_unlink(&root, NULL, "/f", false), 0, "a file");
-    is(i->ops->link(inode_root, &(struct fs_name){"h", 1, 1}, i), -ENOENT,
+    is(i->ops->link(inode_root, &(struct fs_name){"h", 1, 1, 'h'}, i), -ENOENT,
        "without a name cannot get one");
     inode_unref(i);
     inode_unref(other.root);
@@ -465,6 +521,8 @@ int main(void)
     test_random();
     test_many();
     test_position();
+    test_name_scan();
+    test_name_hash();
     test_similar_names();
     test_two_file_systems();
     return tap_done();

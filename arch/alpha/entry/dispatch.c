@@ -1,9 +1,11 @@
 /*
- * The tables by which entry.S finds the function of a system call: one word for each number, the
- * function's address with the flags of kernel/sys/syscall.h in its two lowest bits, which are 0 in
- * every address of code. So the fast path loads one word and tests one bit. A number without a call
- * has the address of syscall_missing, and the table of POSIX calls is filled up with it to a power
- * of two, so that one shift tells its numbers from those of services. Constant after boot.
+ * The tables by which entry.S finds the function of a system call: one word for each number. Of a
+ * POSIX call that is the function's address, or that of syscall_full for those that need a complete
+ * frame; so the fast path loads one word and tests nothing. Of a service it is the function's
+ * address with the flags of kernel/sys/syscall.h in its two lowest bits, which are 0 in every
+ * address of code. A number without a call has the address of syscall_missing, and the table of
+ * POSIX calls is filled up with it to a power of two, so that one shift tells its numbers from
+ * those of services. Constant after boot.
  */
 #include "arch/alpha/entry/entry.h"
 #include "kernel/base/abi/megalith/info.h"
@@ -18,10 +20,20 @@ _Static_assert(POSIX_CALLS <= POSIX_DISPATCH && POSIX_DISPATCH <= VMS_FIRST,
                "numbers of services are not POSIX numbers");
 _Static_assert((SYS_FULL_FRAME | SYS_RAW) == 3, "two bits of an instruction's address are 0");
 
+_Static_assert((sizeof(struct syscall_entry) & (sizeof(struct syscall_entry) - 1)) == 0,
+               "entry.S shifts the number of a call to find its entry");
+
 static uint64_t word_of(const struct syscall_entry *e)
 {
     KASSERT(!(e->flags & SYS_RAW) || (e->flags & SYS_FULL_FRAME), "entry.S tests one bit");
     return e->fn ? (uint64_t)e->fn | e->flags : (uint64_t)syscall_missing;
+}
+
+static uint64_t posix_word_of(const struct syscall_entry *e)
+{
+    uint64_t word = word_of(e);
+
+    return word & SYS_FULL_FRAME ? (uint64_t)syscall_full : word;
 }
 
 void dispatch_boot(void)
@@ -29,7 +41,7 @@ void dispatch_boot(void)
     static const struct syscall_entry none;
 
     for (unsigned k = 0; k < POSIX_DISPATCH; k++)
-        posix_dispatch[k] = word_of(k < POSIX_CALLS ? &posix_calls[k] : &none);
+        posix_dispatch[k] = posix_word_of(k < POSIX_CALLS ? &posix_calls[k] : &none);
     for (unsigned k = 0; k < VMS_CALLS; k++)
         vms_dispatch[k] = word_of(&vms_calls[k]);
 #ifdef MEGALITH_TEST

@@ -425,7 +425,6 @@ stack_overflow:
     bne t0, .Lvms_call
     s8addq v0, gp, t0
     ldq t12, posix_dispatch(t0) !gprel
-    blbs t12, .Lfull_call
 .Lposix_call:
     jsr ra, (t12)
     blt v0, .Lposix_error
@@ -496,6 +495,17 @@ stack_overflow:
     stq a3, TF_A3(sp)
     bsr t12, .Lclear_temporaries
     br .Luser_exit_slow
+
+/* What posix_dispatch has for the calls that are marked SYS_FULL_FRAME, so that the others need no
+   test: v0 is the number. */
+    .globl syscall_full
+syscall_full:
+    lda t1, posix_calls
+    sll v0, SYS_ENTRY_SHIFT, t0
+    addq t1, t0, t1
+    ldq t12, SYS_ENTRY_FN(t1)
+    ldl t0, SYS_ENTRY_FLAGS(t1)
+    bis t12, t0, t12
 
 /* The call is marked SYS_FULL_FRAME and perhaps SYS_RAW: t12 function and flags. */
 .Lfull_call:

@@ -13,6 +13,7 @@ void entry_unaligned(void);
 void entry_syscall(void);
 void entry_syscall_traced(void);
 void user_return_full(void);
+void syscall_full(void);         /* a word of dispatch.c, not to be called from C */
 long stack_stain(uint64_t byte); /* only in kernels with kernel/test */
 
 /* boot.S, and the C functions that it calls */

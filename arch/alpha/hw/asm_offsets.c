@@ -117,6 +117,9 @@ void asm_offsets(void)
     EMIT(SYS_POSIX_BITS, __builtin_ctzl(POSIX_DISPATCH));
     EMIT(SYS_VMS_FIRST, VMS_FIRST);
     EMIT(SYS_VMS_CALLS, VMS_CALLS);
+    EMIT(SYS_ENTRY_SHIFT, __builtin_ctzl(sizeof(struct syscall_entry)));
+    EMIT(SYS_ENTRY_FN, offsetof(struct syscall_entry, fn));
+    EMIT(SYS_ENTRY_FLAGS, offsetof(struct syscall_entry, flags));
     EMIT(SYS_FLAGS_MASK, SYS_FULL_FRAME | SYS_RAW);
     EMIT(SYS_RAW_FLAG, SYS_RAW);
 

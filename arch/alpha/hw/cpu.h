@@ -16,7 +16,7 @@ struct cpu {
     uint64_t gp;               /* kernel GP, loaded by entry code; constant after boot */
     uint64_t emergency_stack;  /* top of the emergency stack; constant after boot */
     uint64_t scratch[4];       /* entry code, own CPU, interrupts off */
-    uint32_t id;               /* index, 0 .. MAX_CPUS-1; constant after boot */
+    uint64_t id;               /* index, 0 .. MAX_CPUS-1; constant after boot */
     uint32_t whami;            /* hardware id; constant after boot */
     uint32_t online;           /* atomic: set once by the CPU itself */
     uint32_t idle;             /* atomic hint: the CPU runs its idle thread; set by sched */
@@ -40,7 +40,7 @@ register struct thread_hw *current_hw asm("$8");
 
 /* The CPU that runs the caller; stable only where preemption is impossible (IPL above 0). */
 static inline struct cpu *cpu_self(void) { return current_hw->cpu; }
-static inline unsigned cpu_id(void) { return current_hw->cpu->id; }
+static inline unsigned cpu_id(void) { return (unsigned)current_hw->cpu->id; }
 
 /* The PC of the caller, to record the place where something was done. */
 static inline __attribute__((always_inline)) uint64_t cpu_pc(void)

@@ -61,11 +61,6 @@ bool fixup_table_sorted(void)
     return &_ex_table_start[0] != &_ex_table_end[0];
 }
 
-bool user_range_ok(vaddr_t ua, uint64_t nbytes)
-{
-    return nbytes <= LAYOUT_USER_TOP && ua <= LAYOUT_USER_TOP - nbytes;
-}
-
 int copyin(void *dst, vaddr_t usrc, size_t nbytes)
 {
     if (!user_range_ok(usrc, nbytes))

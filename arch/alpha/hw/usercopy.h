@@ -7,6 +7,7 @@
 #ifndef ARCH_ALPHA_HW_USERCOPY_H
 #define ARCH_ALPHA_HW_USERCOPY_H
 
+#include "arch/alpha/hw/layout.h"
 #include "kernel/base/types.h"
 
 int copyin(void *dst, vaddr_t usrc, size_t nbytes);
@@ -28,8 +29,16 @@ int copyout_u64(vaddr_t ua, uint64_t v);
 /* Store `new` in the aligned word at ua if it is `old`, atomically and with a barrier before and
    after; *seen is what it was. */
 int user_compare_swap(vaddr_t ua, uint32_t old, uint32_t new, uint32_t *seen);
-/* Is [ua, ua+nbytes) wholly below LAYOUT_USER_TOP, without wrap? */
+/* Is [ua, ua+nbytes) wholly below LAYOUT_USER_TOP, without wrap? (Host tests have user memory of
+   their own.) */
+#ifdef __MEGALITH_HOST__
 bool user_range_ok(vaddr_t ua, uint64_t nbytes);
+#else
+static inline bool user_range_ok(vaddr_t ua, uint64_t nbytes)
+{
+    return nbytes <= LAYOUT_USER_TOP && ua <= LAYOUT_USER_TOP - nbytes;
+}
+#endif
 /* Check that every page of the range can be written, by storing one quadword's own value in each
    atomically. A service probes its outputs in this way before it changes anything. */
 int probe_write(vaddr_t ua, size_t nbytes);

@@ -38,7 +38,7 @@ long sys_getxpid(void)
     return p->pid;
 }
 
-long sys_getppid(void) { return __atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED); }
+long sys_getppid(void) { return (long)__atomic_load_n(&process_self()->ppid, __ATOMIC_RELAXED); }
 
 long sys_gettid(void) { return uthread_self()->tid; }
 

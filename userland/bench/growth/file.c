@@ -124,12 +124,12 @@ static double read_entry(uint64_t n)
     return growth_median(&b, n);
 }
 
-/* ---- names that a user has chosen so that the kernel's hash of all is the same ---- */
+/* ---- long names whose FNV-1a hash, which many systems use, is the same for all ---- */
 
-#define FNV_SEED 2166136261u /* FNV-1a, as in kernel/fs/inode.h */
-#define STAGES   14u         /* 2^14 names */
-#define BLOCK    6u          /* characters in a stage, each one of 32 */
-#define BLOCKS   (1u << 20)  /* that are tried */
+#define FNV_SEED 2166136261u
+#define STAGES   14u        /* 2^14 names */
+#define BLOCK    6u         /* characters in a stage, each one of 32 */
+#define BLOCKS   (1u << 20) /* that are tried */
 #define SEEN     (1u << 18)
 
 static char block[STAGES][2][BLOCK];

@@ -4,7 +4,7 @@
 
 #include "arch/alpha/hw/pal.h"
 
-typedef unsigned ipl_t;
+typedef uint64_t ipl_t;
 
 #define IPL_NONE   0
 #define IPL_ASTDEL 2
