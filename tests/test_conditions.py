@@ -49,6 +49,7 @@ def test_every_condition_value_has_one_text() -> None:
     headers = {
         "SS$_": "kernel/base/abi/ssdef.h",
         "LIB$_": "userland/lib/include/libdef.h",
+        "RMS$_": "userland/lib/include/rmsdef.h",
         "STR$_": "userland/lib/include/strdef.h",
     }
     for prefix, header in headers.items():
@@ -67,7 +68,7 @@ def test_every_value_that_a_service_returns_has_a_text() -> None:
     found = set(re.findall(r"^\| (SS\$_\w+) \|", page, re.M))
     assert len(found) > 60 and not found - set(texts()["SS$_"])
     for path in (TOP / "userland/lib").glob("*.c"):
-        for prefix, name in re.findall(r"\b(SS|LIB|STR)(\$_[A-Z_]+)\b", path.read_text()):
+        for prefix, name in re.findall(r"\b(SS|LIB|RMS|STR)(\$_[A-Z_]+)\b", path.read_text()):
             if name not in ("$_FACILITY", "$_NORMAL", "$_WASCLR", "$_CONTINUE"):
                 assert prefix + name in texts()[prefix + "$_"], path
 

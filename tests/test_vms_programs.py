@@ -62,6 +62,92 @@ Worker 2: process known, named server, sum 1501500, private memory: some
 At the end: 0 section(s), 0 global pages of 8192 bytes
 """
 
+TIMES = """\
+start        27-FEB-2000 22:30:00.00
+step            1 12:00:00.00
+Tuesday      29-FEB-2000 10:30:00.00
+Wednesday     1-MAR-2000 22:30:00.00
+Friday        3-MAR-2000 10:30:00.00
+altogether      4 12:00:00.00
+which is     108 hours
+the last on  day 63 of the year
+that is      3/3/2000, 10:30
+             51606 days after 17-NOV-1858
+ten days     agree
+no such day  30-FEB-2000
+two dates cannot be added
+"""
+
+REPORT = """\
+NODE    TAPES     BLOCKS     HEX
+------------------------------------
+ORION   3 tapes       65535  0000FFFF
+LYRA    1 tape          512  00000200
+CASSIOPE0 tapes     1234567  0012D687
+000010000200003000  377  -400  70
+1 child in 2 rooms
+4 children in 1 room
+As of 30-DEC-1988, 04:15, by [1,4]
+"count" "des" "a.b." "zero"\t!
+a field that was not opened is refused
+0123 is all that fits
+"""
+
+MESSAGES = """\
+%SYSTEM-S-NORMAL, normal successful completion
+%SYSTEM-F-INSFLPGS, insufficient fluid pages
+%SYSTEM-W-NOSUCHSEC, no such global section
+%SYSTEM-I-NOTINSEC, page is not in a section
+%LIB-F-QUEWASEMP, queue was empty
+insufficient fluid pages
+%INSFLPGS
+%SYSTEM-F
+%NONAME-E-NOMSG, Message number 08018012 (no such message)
+1: %SYSTEM-F-INSFLPGS, insufficient fluid pages
+2: %LIB-F-INVARG, invalid argument
+3: -SYSTEM-F-NOPRIV, no privilege for the operation attempted
+4: -SYSTEM-F-ABORT, abort
+5: %SYSTEM-F-ACCVIO, access violation, reason mask=04, virtual address=0000000000001000, \
+PC=0000000000020000, PS=0000001B
+6: insufficient fluid pages
+7: %PAYROLL-F-INSFLPGS, insufficient fluid pages
+"""
+
+WORKERS = """\
+the queue was empty
+32 jobs, then the limit of the zone
+30 27 24 21 18 15 12 9 6 3 1 2 4 5 7 8 10 11 13 14 16 17 19 20 22 23 25 26 28 29 31 32
+the queue is empty
+a wrong size is refused
+the zone is deleted
+26800 million and 0 bytes
+"""
+
+HANDLERS = """\
+a search:
+    given up at depth 3
+    search is left
+    search is left
+    search is left
+    result NOLOGNAM, 0 returns
+a warning:
+    a warning, with 3 arguments
+    and the program goes on
+divisions:
+    by zero INTDIV
+    by one NORMAL
+addresses:
+    0 ACCVIO
+    that of a variable NORMAL
+an informational condition does not end the program
+"""
+
+FILTER = """\
+  1 HELLO THERE
+  2 SECOND
+2 lines, the longest of 11 characters: [hello there]
+"""
+
 
 REGION_SUMMARY = """
 The pages lie at {at} from the start, 6000 bytes long, the last byte is ff
@@ -233,3 +319,32 @@ def test_a_rad_mask_by_value(tmp_path: Path, home: int) -> None:
     options = ["--add", str(program), "--set", "RADS=2"]
     done = run_guest("/bin/rad", str(home), "/home_rad", options=options).expect(SS_NORMAL)
     assert done.text == HOME_RAD.format(home=home)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("times", TIMES), ("report", REPORT), ("messages", MESSAGES), ("workers", WORKERS)],
+)
+def test_the_run_time_library(name: str, lines: str, tmp_path: Path) -> None:
+    program = compiled(name, tmp_path)
+    done = run_guest(f"/{name}", options=["--add", str(program)]).expect(SS_NORMAL)
+    assert done.text == lines
+
+
+def test_condition_handlers(tmp_path: Path) -> None:
+    """The last condition that it signals is severe, and no handler wants it."""
+    program = compiled("handlers", tmp_path)
+    done = run_guest("/handlers", options=["--add", str(program)]).expect(4)
+    assert done.text == HANDLERS
+    said = [line for line in done.console.splitlines() if line.startswith("%")]
+    assert said == [
+        "%SYSTEM-I-NOTINSEC, page is not in a section",
+        "%SYSTEM-F-INSFLPGS, insufficient fluid pages",
+    ]
+
+
+def test_lines_of_input(tmp_path: Path) -> None:
+    program = compiled("filter", tmp_path)
+    script = "echo 'hello there  ' > /tmp/lines; echo second >> /tmp/lines; /filter < /tmp/lines"
+    done = run_guest("/bin/sh", "-c", script, options=["--add", str(program)]).expect(SS_NORMAL)
+    assert done.text == FILTER

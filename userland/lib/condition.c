@@ -2,6 +2,7 @@
  * has the first of them. */
 #include <condition.h>
 #include <libdef.h>
+#include <rmsdef.h>
 #include <ssdef.h>
 #include <stddef.h>
 #include <stdio.h>

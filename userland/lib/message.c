@@ -14,6 +14,7 @@
 
 #include <descrip.h>
 #include <libdef.h>
+#include <rmsdef.h>
 #include <rtl/message.h>
 #include <ssdef.h>
 #include <stdio.h>
@@ -204,6 +205,7 @@ static void put_line(char *line, size_t n, const struct message_writer *writer)
 
     if (writer->action && !(writer->action(&text, writer->parameter) & 1))
         return;
+    fflush(stdout); /* what the program printed before */
     line[n] = '\n';
     /* One write, so that lines of several threads or processes do not mix. */
     if (write(STDERR_FILENO, line, n + 1) < 0)

@@ -11,7 +11,6 @@
 #include <rtl/handler.h>
 #include <ssdef.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <stsdef.h>
@@ -124,7 +123,6 @@ void mega$report(const struct signalled *s)
         if ((int32_t)vector[i] != s->longwords[i + 1])
             vector[i] = s->longwords[i + 1];
     }
-    fflush(stdout);
     mega$put_messages(vector, s->count - 2, s->count, MESSAGE_ALL, &plain);
 }
 

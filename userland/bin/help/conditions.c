@@ -2,6 +2,7 @@
 #include "help.h"
 
 #include <libdef.h>
+#include <rmsdef.h>
 #include <ssdef.h>
 #include <stddef.h>
 #include <strdef.h>

@@ -6,6 +6,8 @@
 #include <rtl/fao.h>
 #include <rtl/handler.h>
 #include <rtl/message.h>
+#include <rtl/misc.h>
 #include <rtl/time.h>
+#include <rtl/vm.h>
 
 #endif

@@ -1,0 +1,17 @@
+// SOURCES: userland/lib/strings.c userland/lib/vm.c userland/lib/arithmetic.c userland/lib/timer.c
+// SOURCES: userland/lib/descriptor.c userland/lib/fao.c userland/lib/fao_services.c
+// SOURCES: userland/lib/time.c userland/lib/clock.c userland/lib/lines.c
+/* The tests of userland/tests/rtl_strings.c, under sanitizers; nothing is signalled. */
+#include "userland/tests/rtl_strings.c"
+
+int mega$signal(int stop, void *frame, int count, ...)
+{
+    (void)stop;
+    (void)frame;
+    (void)count;
+    abort();
+}
+
+/* A request of 2^62 bytes is to be refused, not reported. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }

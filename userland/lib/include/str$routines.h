@@ -1,0 +1,55 @@
+/*
+ * Strings by descriptors. A destination is stored by the rules of its class: one of fixed length is
+ * filled with blanks or, with STR$_TRU, cut off; a dynamic one is allocated anew if its length
+ * changes; a varying one gets a new current length. Sources may be the destination too. A
+ * descriptor that is none of a string, and a lack of memory, are signalled.
+ */
+#ifndef STR$ROUTINES_H
+#define STR$ROUTINES_H
+
+#include <rtl/handler.h>
+#include <rtl/optional.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int str$copy_dx(void *destination, const void *source);
+int str$copy_r(void *destination, const unsigned short *source_length, const char *source);
+/* The sources one behind the other; str$append: behind what the destination has, str$prefix: before
+ * it. STR$_STRTOOLON: more than 65,535 characters. */
+int str$concat(void *destination, ...);
+int str$append(void *destination, const void *source);
+int str$prefix(void *destination, const void *source);
+/* Allocates a dynamic string of this length, whose characters are undefined, or frees it. */
+int str$get1_dx(const unsigned short *length, void *destination);
+int str$free1_dx(void *string);
+/* -1, 0 or 1, as if the shorter string had blanks behind it; str$compare_eql: 0 if they are equal
+ * and of one length, else 1; str$case_blind_compare: as str$compare, letters in any case. */
+int str$compare(const void *first, const void *second);
+int str$compare_eql(const void *first, const void *second);
+int str$case_blind_compare(const void *first, const void *second);
+int str$upcase(void *destination, const void *source);
+/* Without the blanks and tabs at the end; *length gets the number of characters. */
+int str$trim(void *destination, const void *source, unsigned short *length);
+/* So many times a character, by default one blank. */
+int str$dupl_char(void *destination, const int *count, const char *character);
+/* Where the substring begins, from 1 on, not before *start; 0: nowhere. */
+unsigned int str$position(const void *source, const void *substring, const unsigned int *start);
+/* Part of a string, from a position that is counted from 1: so many characters, or up to a
+ * position. */
+int str$len_extr(void *destination, const void *source, const int *start, const int *length);
+int str$pos_extr(void *destination, const void *source, const int *start, const int *end);
+
+int mega$str_concat(int count, ...);
+
+#define str$concat(...)    mega$str_concat(MEGA_COUNT(__VA_ARGS__), __VA_ARGS__)
+#define str$trim(...)      MEGA_FIRST_3(str$trim, __VA_ARGS__, 0)
+#define str$dupl_char(...) MEGA_FIRST_3(str$dupl_char, __VA_ARGS__, 0, 0)
+#define str$position(...)  MEGA_FIRST_3(str$position, __VA_ARGS__, 0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

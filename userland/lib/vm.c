@@ -1,0 +1,275 @@
+/*
+ * Memory in zones. A block is memory of malloc(); each zone has a tree of its blocks by address, so
+ * that a wrong address is found out, and all blocks can be freed with their zone. A part of a block
+ * cannot be freed.
+ */
+#define _GNU_SOURCE /* tdestroy */
+#include <libdef.h>
+#include <libvmdef.h>
+#include <pthread.h>
+#include <rtl/vm.h>
+#include <search.h>
+#include <ssdef.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef lib$get_vm
+#undef lib$free_vm
+#undef lib$get_vm_64
+#undef lib$free_vm_64
+#undef lib$create_vm_zone
+#undef lib$create_vm_zone_64
+
+#define ZONES_MAX     1024
+#define PAGELET       512
+#define SIZE_DEFAULT  8
+#define ALIGNMENT_MIN 4
+#define ALIGNMENT_MAX 512
+
+struct block {
+    char *at;
+    size_t size;
+};
+
+struct zone {
+    void *blocks; /* a tree of struct block */
+    size_t bytes, limit, fixed, block_size, alignment;
+    unsigned flags;
+};
+
+/* Protects all zones. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct zone zone_0 = {
+    .block_size = SIZE_DEFAULT, .alignment = SIZE_DEFAULT, .limit = SIZE_MAX};
+static struct zone *zones[ZONES_MAX] = {&zone_0};
+
+static int by_address(const void *a, const void *b)
+{
+    const struct block *x = a, *y = b;
+
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void free_block(void *block)
+{
+    free(((struct block *)block)->at);
+    free(block);
+}
+
+static struct zone *zone_of(uint64_t id) { return id < ZONES_MAX ? zones[id] : NULL; }
+
+static void fill(const struct block *b, unsigned flags, unsigned zeroes, unsigned ones)
+{
+    if (flags & zeroes)
+        memset(b->at, 0, b->size);
+    else if (flags & ones)
+        memset(b->at, 0xff, b->size);
+}
+
+/* The size that a block of so many bytes has; 0: there is none. */
+static size_t size_in(const struct zone *z, int64_t bytes)
+{
+    if (z->fixed)
+        return bytes > 0 && (size_t)bytes <= z->fixed ? z->fixed : 0;
+    if (bytes <= 0 || bytes > INT64_MAX - (int64_t)z->block_size)
+        return 0;
+    return ((size_t)bytes + z->block_size - 1) / z->block_size * z->block_size;
+}
+
+static int get_locked(struct zone *z, int64_t bytes, void *base_address)
+{
+    struct block *b;
+    void *memory;
+    size_t size;
+
+    if (!z)
+        return LIB$_BADZONE;
+    if (!(size = size_in(z, bytes)))
+        return LIB$_BADBLOSIZ;
+    if (size > z->limit - z->bytes)
+        return LIB$_PAGLIMEXC;
+    if (!(b = malloc(sizeof(*b))))
+        return LIB$_INSVIRMEM;
+    if (posix_memalign(&memory, z->alignment < 8 ? 8 : z->alignment, size) != 0) {
+        free(b);
+        return LIB$_INSVIRMEM;
+    }
+    *b = (struct block){memory, size};
+    if (!tsearch(b, &z->blocks, by_address)) {
+        free_block(b);
+        return LIB$_INSVIRMEM;
+    }
+    z->bytes += size;
+    fill(b, z->flags, LIB$M_VM_GET_FILL0, LIB$M_VM_GET_FILL1);
+    memcpy(base_address, &memory, sizeof(memory));
+    return SS$_NORMAL;
+}
+
+static int free_locked(struct zone *z, const int64_t *bytes, const void *base_address)
+{
+    struct block key = {0}, **found, *b;
+
+    if (!z)
+        return LIB$_BADZONE;
+    memcpy(&key.at, base_address, sizeof(key.at));
+    if (!(found = tfind(&key, &z->blocks, by_address)))
+        return LIB$_BADBLOADR;
+    b = *found;
+    if (bytes ? size_in(z, *bytes) != b->size : !(z->flags & LIB$M_VM_BOUNDARY_TAGS))
+        return LIB$_BADBLOSIZ;
+    fill(b, z->flags, LIB$M_VM_FREE_FILL0, LIB$M_VM_FREE_FILL1);
+    tdelete(b, &z->blocks, by_address);
+    z->bytes -= b->size;
+    free_block(b);
+    return SS$_NORMAL;
+}
+
+int lib$get_vm_64(const __int64 *number_of_bytes, void *base_address, const __int64 *zone_id)
+{
+    int status;
+
+    if (!number_of_bytes || !base_address)
+        return SS$_ACCVIO;
+    pthread_mutex_lock(&lock);
+    status = get_locked(zone_of(zone_id ? (uint64_t)*zone_id : 0), *number_of_bytes, base_address);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+int lib$free_vm_64(const __int64 *number_of_bytes, void *base_address, const __int64 *zone_id)
+{
+    int64_t bytes = number_of_bytes ? *number_of_bytes : 0;
+    int status;
+
+    if (!base_address)
+        return SS$_ACCVIO;
+    pthread_mutex_lock(&lock);
+    status = free_locked(zone_of(zone_id ? (uint64_t)*zone_id : 0), number_of_bytes ? &bytes : NULL,
+                         base_address);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+int lib$get_vm(const int *number_of_bytes, void *base_address, const unsigned int *zone_id)
+{
+    __int64 bytes = number_of_bytes ? *number_of_bytes : 0, id = zone_id ? *zone_id : 0;
+
+    return lib$get_vm_64(number_of_bytes ? &bytes : NULL, base_address, &id);
+}
+
+int lib$free_vm(const int *number_of_bytes, void *base_address, const unsigned int *zone_id)
+{
+    __int64 bytes = number_of_bytes ? *number_of_bytes : 0, id = zone_id ? *zone_id : 0;
+
+    return lib$free_vm_64(number_of_bytes ? &bytes : NULL, base_address, &id);
+}
+
+/* Value of an optional argument. */
+static int64_t given(const __int64 *argument, int64_t otherwise)
+{
+    return argument && *argument ? *argument : otherwise;
+}
+
+int lib$create_vm_zone_64(__int64 *zone_id, const int *algorithm, const __int64 *algorithm_argument,
+                          const int *flags, const __int64 *extend_size, const __int64 *initial_size,
+                          const __int64 *block_size, const __int64 *alignment,
+                          const __int64 *page_limit, const __int64 *smallest_block_size,
+                          const void *zone_name, int (*get_page)(), int (*free_page)())
+{
+    int64_t unit = given(block_size, SIZE_DEFAULT), align = given(alignment, SIZE_DEFAULT);
+    int64_t pages = given(page_limit, 0), fixed = 0;
+    struct zone *z;
+    size_t id = 1;
+
+    (void)extend_size;
+    (void)initial_size;
+    (void)smallest_block_size;
+    (void)zone_name;
+    if (!zone_id)
+        return SS$_ACCVIO;
+    if (algorithm && (*algorithm < LIB$K_VM_FIRST_FIT || *algorithm > LIB$K_VM_FIXED))
+        return LIB$_INVARG;
+    if (algorithm && *algorithm == LIB$K_VM_FIXED && (fixed = given(algorithm_argument, 0)) <= 0)
+        return LIB$_INVARG;
+    if (align < ALIGNMENT_MIN || align > ALIGNMENT_MAX || (align & (align - 1)) || unit < 8 ||
+        unit > ALIGNMENT_MAX || (unit & (unit - 1)) || pages < 0 || get_page || free_page)
+        return LIB$_INVARG;
+    if (!(z = calloc(1, sizeof(*z))))
+        return LIB$_INSVIRMEM;
+    z->flags = flags ? (unsigned)*flags : 0;
+    z->fixed = (size_t)fixed;
+    z->block_size = (size_t)unit;
+    z->alignment = (size_t)align;
+    z->limit = pages && pages < INT64_MAX / PAGELET ? (size_t)pages * PAGELET : SIZE_MAX;
+    pthread_mutex_lock(&lock);
+    while (id < ZONES_MAX && zones[id])
+        id++;
+    if (id < ZONES_MAX)
+        zones[id] = z;
+    pthread_mutex_unlock(&lock);
+    if (id == ZONES_MAX) {
+        free(z);
+        return LIB$_INSVIRMEM;
+    }
+    *zone_id = (int64_t)id;
+    return SS$_NORMAL;
+}
+
+static int end_zone(uint64_t id, bool keep)
+{
+    struct zone *z;
+
+    pthread_mutex_lock(&lock);
+    z = zone_of(id);
+    if (z && id) {
+        tdestroy(z->blocks, free_block);
+        z->blocks = NULL;
+        z->bytes = 0;
+        if (!keep) {
+            zones[id] = NULL;
+            free(z);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return !z ? LIB$_BADZONE : id ? SS$_NORMAL : LIB$_INVOPEZON;
+}
+
+int lib$delete_vm_zone_64(const __int64 *zone_id)
+{
+    return zone_id ? end_zone((uint64_t)*zone_id, false) : SS$_ACCVIO;
+}
+
+int lib$delete_vm_zone(const unsigned int *zone_id)
+{
+    return zone_id ? end_zone(*zone_id, false) : SS$_ACCVIO;
+}
+
+int lib$reset_vm_zone(const unsigned int *zone_id)
+{
+    return zone_id ? end_zone(*zone_id, true) : SS$_ACCVIO;
+}
+
+/* A longword argument as a quadword, 0 if it was left out. */
+#define WIDE(argument) (&(const __int64){argument ? *argument : 0})
+
+int lib$create_vm_zone(unsigned int *zone_id, const int *algorithm, const int *algorithm_argument,
+                       const int *flags, const int *extend_size, const int *initial_size,
+                       const int *block_size, const int *alignment, const int *page_limit,
+                       const int *smallest_block_size, const void *zone_name, int (*get_page)(),
+                       int (*free_page)())
+{
+    __int64 id;
+    int status;
+
+    if (!zone_id)
+        return SS$_ACCVIO;
+    status = lib$create_vm_zone_64(&id, algorithm, WIDE(algorithm_argument), flags,
+                                   WIDE(extend_size), WIDE(initial_size), WIDE(block_size),
+                                   WIDE(alignment), WIDE(page_limit), WIDE(smallest_block_size),
+                                   zone_name, get_page, free_page);
+    if (status == SS$_NORMAL)
+        *zone_id = (unsigned int)id;
+    return status;
+}
