@@ -109,6 +109,7 @@ static void note_signal(struct walk *w, uintptr_t cfa)
         if (s->dispatcher == cfa) {
             w->hide_low = s->cfa;
             w->hide_high = s->current.cfa;
+            return;
         }
 }
 

@@ -75,7 +75,10 @@ static void unwind(struct signalled *s, uintptr_t target, int64_t value)
     void *pc = s->unwind_pc;
     struct established e;
 
-    s->current.cfa = 0; /* hides no frame from this walk */
+    /* This signal, those of its handlers, and those whose handlers are left: they hide no frame. */
+    mega$forget_signal(s);
+    while (level && signals[level - 1].dispatcher < target)
+        level--;
     while (mega$next_established(from, after, &e) && e.cfa < target) {
         mechanism.chf$q_mch_frame = (int64_t)e.cfa;
         mechanism.chf$q_mch_depth = e.depth;
@@ -83,7 +86,6 @@ static void unwind(struct signalled *s, uintptr_t target, int64_t value)
         after = e.cfa;
     }
     mega$forget_below(target);
-    mega$forget_signal(s);
     mega$unwind_to(from, depth, value, pc);
 }
 

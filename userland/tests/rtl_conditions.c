@@ -165,7 +165,7 @@ static __attribute__((noinline)) void with_arguments(void)
 static int handler_signals(SIGNAL *s, MECHANISM *m)
 {
     (void)m;
-    note("first");
+    note(s->chf$l_sig_name == SS$_UNWIND ? "unwound" : "first");
     if (s->chf$l_sig_name == SS$_ABORT)
         lib$signal(SS$_BADPARAM);
     return SS$_CONTINUE;
@@ -225,6 +225,15 @@ static void faults(void)
     for (int i = 0; i < 10000; i++)
         wrong += repeats(i) != (i % 2 ? SS$_ABORT : SS$_WASSET);
     is(wrong, 0, "ten thousand times");
+}
+
+/* A handler that signals is left by the handler of a procedure further out. */
+static __attribute__((noinline)) int leaves_two(void)
+{
+    lib$establish(unwind_here);
+    nested();
+    note("here");
+    return 7;
 }
 
 static jmp_buf out;
@@ -373,6 +382,16 @@ int main(void)
     called[0] = '\0';
     nested();
     is_str(called, "first continue returned ", "a handler's signal passes by its own procedure");
+    lib$revert();
+    for (int i = 0; i < 3; i++) {
+        called[0] = '\0';
+        is(leaves_two(), 7, "a signal inside a handler leaves both");
+        is_str(called, "first back unwound here ", "and is over");
+    }
+    lib$establish(go_on);
+    called[0] = '\0';
+    signals(SS$_ABORT);
+    is_str(called, "continue returned ", "later signals find their handlers");
     lib$revert();
     faults();
     if (!setjmp(out))
