@@ -439,8 +439,11 @@ int mega$fao(const char *control, size_t control_length, char *out, size_t size,
         for (unsigned i = 0; i < d.repeat && status == SS$_NORMAL; i++)
             status = act(&f, &d);
     }
-    if (status == SS$_NORMAL && f.field != NO_FIELD)
+    if (f.field != NO_FIELD) { /* what does not fit into the open field was not written */
+        if (f.length > f.field + f.field_width)
+            f.length = f.field + f.field_width;
         status = SS$_BADPARAM;
+    }
     *length = f.length;
     return status;
 }

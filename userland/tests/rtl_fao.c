@@ -142,6 +142,58 @@ static void large(void)
     free(buffer);
 }
 
+static unsigned seed = 14;
+
+static unsigned chance(unsigned below)
+{
+    seed = seed * 1103515245 + 12345;
+    return (seed >> 16) % below;
+}
+
+/* Control strings of random directives, but those that take addresses: what a short buffer gets is
+ * the beginning of what a long one gets, and nothing is written behind either. */
+static void random_directives(void)
+{
+    static const char letters[] = "!!!!!!OXZUSBWLQIJHCEF%(())##01239<>**-+/_^ sS";
+    int64_t parameters[40];
+    int wrong = 0, refused = 0;
+
+    for (int round = 0; round < 20000; round++) {
+        char control[24], *buffer = malloc(300), *shorter = malloc(7);
+        struct dsc$descriptor_s text = {sizeof(control), DSC$K_DTYPE_T, DSC$K_CLASS_S, control};
+        struct dsc$descriptor_s out = {300, DSC$K_DTYPE_T, DSC$K_CLASS_S, buffer};
+        struct dsc$descriptor_s cut = {7, DSC$K_DTYPE_T, DSC$K_CLASS_S, shorter};
+        unsigned short n, m;
+        int status, other;
+
+        for (size_t i = 0; i < sizeof(control); i++)
+            control[i] = letters[chance(sizeof(letters) - 1)];
+        for (int i = 0; i < 40; i++)
+            parameters[i] = chance(9) ? chance(5) : -(int64_t)chance(70000);
+        text.dsc$w_length = (unsigned short)(1 + chance(sizeof(control)));
+        /* There are parameters for each directive, but not for as many as a repeat count says. */
+        for (int i = 0; i < text.dsc$w_length; i++)
+            if (control[i] >= '4' && control[i] <= '9')
+                control[i] = '2';
+        memset(buffer, 'a', 300);
+        memset(shorter, 'b', 7);
+        status = sys$faol_64(&text, &n, &out, parameters);
+        other = sys$faol_64(&text, &m, &cut, parameters);
+        refused += status == SS$_BADPARAM;
+        if (m > 7 || n > 300 ||
+            (status != SS$_NORMAL && status != SS$_BADPARAM && status != SS$_BUFFEROVF) ||
+            (other == SS$_BADPARAM) != (status == SS$_BADPARAM) || m != (n < 7 ? n : 7) ||
+            (m && memcmp(buffer, shorter, m) != 0)) {
+            diag("round %d: \"%.*s\" %d %d", round, text.dsc$w_length, control, status, other);
+            wrong++;
+        }
+        free(buffer);
+        free(shorter);
+    }
+    is(wrong, 0, "random directives");
+    ok(refused > 1000 && refused < 19000, "%d of 20000 refused", refused);
+}
+
 int main(void)
 {
     $DESCRIPTOR(when, "30-DEC-1988 04:15:28.00");
@@ -150,5 +202,6 @@ int main(void)
 #include "rtl_fao.inc"
     arguments();
     large();
+    random_directives();
     return tap_done();
 }

@@ -277,6 +277,46 @@ static void vectors(void)
     free(dynamic.dsc$a_pointer);
 }
 
+static unsigned seed = 14;
+
+static unsigned chance(unsigned below)
+{
+    seed = seed * 1103515245 + 12345;
+    return (seed >> 16) % below;
+}
+
+/* Texts that are nearly times: refused, or times whose texts stand for the same. */
+static void random_texts(void)
+{
+    static const char *const parts[] = {"1", "29",  "31",  "00",  "9999", "1858",   "2000",
+                                        "-", "-",   "-",   ":",   ":",    ":",      ".",
+                                        " ", "FEB", "DEC", "APR", "x",    "59.9995"};
+    int wrong = 0, good = 0;
+
+    for (int round = 0; round < 50000; round++) {
+        char line[64] = "", text[24];
+        struct dsc$descriptor_s out = {sizeof(text), DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
+        unsigned n = chance(12);
+        long time = 0, again = 0;
+
+        for (unsigned i = 0; i <= n; i++)
+            strcat(line, parts[chance(sizeof(parts) / sizeof(parts[0]))]);
+        struct dsc$descriptor_s in = string(line);
+        int status = sys$bintim(&in, &time);
+
+        good += status == SS$_NORMAL;
+        if (status == SS$_NORMAL && time % 100000 == 0 &&
+            sys$asctim(&out.dsc$w_length, &out, &time, 0) == SS$_NORMAL) {
+            if (sys$bintim(&out, &again) != SS$_NORMAL || again != time)
+                wrong++, diag("\"%s\" is %ld", line, time);
+        } else if (status != SS$_IVTIME) {
+            wrong++, diag("\"%s\": status %d, %ld", line, status, time);
+        }
+    }
+    is(wrong, 0, "random texts");
+    ok(good > 200, "%d of 50000 were times", good);
+}
+
 int main(void)
 {
     texts();
@@ -285,5 +325,6 @@ int main(void)
     sums();
     parts();
     vectors();
+    random_texts();
     return tap_done();
 }
