@@ -17,18 +17,13 @@ static int keep_line(struct dsc$descriptor_s *line, unsigned long parameter)
     return 0;
 }
 
-int main(void)
+static void texts(void)
 {
     char line[100];
     struct dsc$descriptor_s text = {sizeof(line), DSC$K_DTYPE_T, DSC$K_CLASS_S, line};
     unsigned char out[4];
     unsigned short n;
     unsigned int id = SS$_INSFLPGS, only_text = 1;
-    int vector[] = {1, SS$_INSFLPGS}, flagged[] = {1 | 3 << 16, SS$_INSFLPGS};
-    int chain[] = {5, LIB$_INVARG, 2, 7, 8, SS$_NOPRIV}, long_vector[301] = {300};
-    int hostile[] = {2, LIB$_INVARG, 65535};
-    int fault[] = {5, SS$_ACCVIO, 4, 0x1234, 0x5678, 0x1b}, short_fault[] = {1, SS$_ACCVIO};
-    $DESCRIPTOR(facility, "MINE");
     static const struct {
         unsigned flags;
         const char *line;
@@ -61,11 +56,21 @@ int main(void)
     text.dsc$w_length = sizeof(line);
     is(lib$sys_getmsg(&id, &n, &text, &only_text), SS$_NORMAL, "LIB$SYS_GETMSG");
     ok(n == 24 && line[99] == ' ', "fills with blanks");
+}
+
+int main(void)
+{
+    int vector[] = {1, SS$_INSFLPGS}, flagged[] = {1 | 3 << 16, SS$_INSFLPGS};
+    int chain[] = {5, LIB$_INVARG, 2, 7, 8, SS$_NOPRIV}, long_vector[301] = {300};
+    int hostile[] = {2, LIB$_INVARG, 65535};
+    int fault[] = {5, SS$_ACCVIO, 4, 0x1234, 0x5678, 0x1b}, short_fault[] = {1, SS$_ACCVIO};
+    $DESCRIPTOR(facility, "MINE");
+
+    texts();
     is(sys$putmsg(vector, keep_line, &facility, 42), SS$_NORMAL, "$PUTMSG with a routine");
     is_str(kept, "42 %MINE-F-INSFLPGS, insufficient fluid pages", "that got the line");
     is(sys$putmsg(flagged, keep_line, 0, 1), SS$_NORMAL, "with flags");
     is_str(kept, "1 %INSFLPGS, insufficient fluid pages", "and its line");
-
     /* Of another facility: a count, parameters, and a second message. */
     is(sys$putmsg(chain, keep_line, 0, 2), SS$_NORMAL, "two messages");
     is_str(kept, "2 -SYSTEM-F-NOPRIV, no privilege for the operation attempted", "the second");
