@@ -149,7 +149,7 @@ static inline int lock_to_read(struct pipe *p, bool nonblock, bool *end)
             err = mutex_lock_killable(&p->lock);
         if (unlikely(err))
             return err;
-        if (unlikely(p->taken)) {
+        if (pipe_is_taken(p)) {
             err = wait_taken_unlock(p);
             if (err)
                 return err;

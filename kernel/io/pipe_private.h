@@ -47,6 +47,11 @@ static inline uint32_t pipe_ends(const uint32_t *kind)
 {
     return __atomic_load_n(kind, __ATOMIC_RELAXED);
 }
+/* Does a splice move bytes out of the pipe? The mutex is held; still, the answer may become no. */
+static inline bool pipe_is_taken(const struct pipe *p)
+{
+    return unlikely(__atomic_load_n(&p->taken, __ATOMIC_ACQUIRE) != 0);
+}
 /* Set the number of bytes. The mutex is held. */
 static inline void pipe_set_count(struct pipe *p, uint64_t count)
 {
