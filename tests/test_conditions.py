@@ -54,7 +54,7 @@ def test_every_condition_value_has_one_text() -> None:
     }
     for prefix, header in headers.items():
         text = (TOP / header).read_text()
-        pairs = re.findall(rf"^#define ({re.escape(prefix)}\w+) +(\d+)$", text, re.M)
+        pairs = re.findall(rf"^#define ({re.escape(prefix)}\w+) +(\d+)\b", text, re.M)
         values = {name: int(n) for name, n in pairs if not name.endswith("_FACILITY")}
         rows = texts()[prefix]
         assert len(rows) == len(set(rows)) and not set(rows) - set(values)

@@ -25,7 +25,8 @@ int main(void)
     unsigned __int64 length;
     void *va;
 
-    if (!(sys$create_region_64(64 * 8192, VA$C_UCREATE_UOWN, 0, &region, &va, &length) & 1) ||
+    if (!(sys$create_region_64(64 * 8192, VA$C_REGION_UCREATE_UOWN, 0, &region, &va,
+                               &length) & 1) ||
         !(sys$crmpsc_gpfile_64(&paged, 0, 0, 32 * 8192, &region, 0, PSL$C_USER,
                                SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG | SEC$M_PERM, &va,
                                &length) & 1))

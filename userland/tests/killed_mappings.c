@@ -91,7 +91,7 @@ static void make_regions(void)
         uint64_t length;
         void *va;
 
-        if (!(sys$create_region_64(PAGE, VA$C_UCREATE_UOWN, 0, &id, &va, &length) & 1))
+        if (!(sys$create_region_64(PAGE, VA$C_REGION_UCREATE_UOWN, 0, &id, &va, &length) & 1))
             bail_out("no region");
     }
     made = true;
