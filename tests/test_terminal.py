@@ -32,7 +32,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def until(fd: int, mark: bytes) -> bytes:
     seen = b""
-    while not seen.endswith(mark):
+    while mark not in seen:
         assert select.select([fd], [], [], 20)[0], seen
         seen += os.read(fd, 4096)
     return seen
