@@ -173,6 +173,14 @@ static int may_look(const struct walk *w)
     return (w->resolve & RESOLVE_CACHED) && w->dir->fs != inode_root->fs ? -EAGAIN : 0;
 }
 
+/* May the walk look into dir? The superuser may search every directory. */
+static int may_search(const struct walk *w, struct inode *dir, const struct io_cred *cred)
+{
+    int err = cred->uid ? inode_access(dir, cred, 1) : 0;
+
+    return err || !w->resolve ? err : may_look(w);
+}
+
 /* And to what was found, which is or is not a link to be followed. */
 static int may_go_on(const struct walk *w, bool link)
 {
@@ -282,6 +290,7 @@ static int look_last(struct walk *w, enum last how)
 int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
               enum last how, struct walk *w)
 {
+    const bool limited = cred->uid || cred->resolve;
     unsigned links = 0;
     /* A link that was the last component had a trailing slash: the slash then applies to the last
      * component of the link's target, also behind links in the middle of that. */
@@ -311,10 +320,7 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
     next:
         at = w->dir;
         slash = more = false;
-        /* The superuser may search every directory. */
-        if (cred->uid && (err = inode_access(at, cred, 1)) != 0)
-            return err;
-        if (unlikely(w->resolve) && (err = may_look(w)) != 0)
+        if (unlikely(limited) && (err = may_search(w, at, cred)) != 0)
             return err;
         path = name_scan(&w->last, path);
         if (w->last.len > NAME_MAX)

@@ -1,6 +1,6 @@
-/* The memory of files and pipes, for the self-check (mm/check/validate.h) and for the census of pool
- * blocks (mm/pool/pool_census.h). Files and pipes are found in lists of their own and not from who
- * has opened them: a message on its way may hold them, a call, or the end of a process. */
+/* The memory of files and pipes, for the self-check (mm/check/validate.h) and for the census of
+ * pool blocks (mm/pool/pool_census.h). Files and pipes are found in lists of their own and not from
+ * who has opened them: a message may hold them, a call, or the end of a process. */
 #include "mm/check/validate.h"
 
 #include "kernel/drivers/virtio/entropy.h"

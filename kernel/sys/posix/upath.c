@@ -62,12 +62,8 @@ static long __attribute__((noinline)) copy_long(struct upath *u, vaddr_t upath)
     return copyin_str(u->text, upath, PATH_MAX);
 }
 
-int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
-{
-    return path_begin_in(u, dirfd, upath, false);
-}
-
-int path_begin_in(struct upath *u, uint64_t dirfd, vaddr_t upath, bool in_dir)
+static inline __attribute__((always_inline)) int begin(struct upath *u, uint64_t dirfd,
+                                                       vaddr_t upath, bool in_dir)
 {
     struct cwd_use root = fs_root_get(process_self()->fs);
     long n;
@@ -88,6 +84,16 @@ int path_begin_in(struct upath *u, uint64_t dirfd, vaddr_t upath, bool in_dir)
     if (err)
         path_end(u);
     return err;
+}
+
+int path_begin(struct upath *u, uint64_t dirfd, vaddr_t upath)
+{
+    return begin(u, dirfd, upath, false);
+}
+
+int path_begin_in(struct upath *u, uint64_t dirfd, vaddr_t upath, bool in_dir)
+{
+    return begin(u, dirfd, upath, in_dir);
 }
 
 int path_lookup(uint64_t dirfd, vaddr_t upath, bool follow, struct inode **out)
