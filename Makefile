@@ -87,9 +87,10 @@ HCPPFLAGS := -Itests/host/include -I. -idirafter userland/lib/include \
 
 # flags_file writes a text (compiler flags, a list of files) to a file, unless the file contains it
 # already; targets built with these flags depend on the file. It is written while make reads this
-# file, so that a second `make` has nothing to do.
+# file, so that a second `make` has nothing to do. It is read by cat: $(file <) of make 4.3 adds a
+# byte now and then, by where its buffer ends.
 flags_differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
-flags_file = $(if $(call flags_differ,with $(strip $(2)),$(file < $(1))),$(shell mkdir -p $(dir $(1)))$(file > $(1),with $(strip $(2))))
+flags_file = $(if $(call flags_differ,with $(strip $(2)),$(strip $(shell cat $(1) 2>/dev/null))),$(shell mkdir -p $(dir $(1)))$(file > $(1),with $(strip $(2))))
 
 # ---- kernel ---------------------------------------------------------------------------------
 

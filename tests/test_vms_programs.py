@@ -19,7 +19,7 @@ FOLDER = TOP / "userland/vms"
 
 C_HEADERS = {"stdio.h", "stdlib.h", "string.h", "unistd.h", "sys/wait.h"}
 OPENVMS_HEADER = re.compile(
-    r"(\w+def|starlet|ints|descrip|far_pointers|lib\$routines|processes|unixlib)\.h"
+    r"(\w+def|starlet|ints|descrip|far_pointers|(lib|str)\$routines|processes|unixlib)\.h"
 )
 
 SHARED_SECTION = """\

@@ -38,6 +38,15 @@ static void home_set(struct inode *i, struct memfs_dir *d, const struct memfs_na
     spin_unlock(&homes_lock, ipl);
 }
 
+/* No name of f is known. The caller has a reference to f; homes_lock is held. */
+static void enter_nameless_locked(struct memfs_file *f)
+{
+    if (f->nameless)
+        return;
+    f->nameless = true;
+    list_add_tail(&memfs_nameless, &f->nameless_link);
+}
+
 /* The name e of i in d will be removed. Of several other names, one may be known. */
 static void home_forget(struct inode *i, const struct memfs_dir *d, const struct memfs_name *e)
 {
@@ -54,8 +63,8 @@ static void home_forget(struct inode *i, const struct memfs_dir *d, const struct
         f->home = f->former;
         f->former.dir = NULL;
     }
-    if (!f->home.dir && !f->nameless.next)
-        list_add_tail(&memfs_nameless, &f->nameless);
+    if (!f->home.dir)
+        enter_nameless_locked(f);
     spin_unlock(&homes_lock, ipl);
 }
 
@@ -64,10 +73,10 @@ static void forget_nameless(struct memfs_file *f)
 {
     ipl_t ipl;
 
-    if (!f->nameless.next) /* who put it into the list had a reference */
+    if (!f->nameless) /* who put it into the list had a reference */
         return;
     ipl = spin_lock(&homes_lock);
-    list_remove(&f->nameless);
+    list_remove(&f->nameless_link);
     spin_unlock(&homes_lock, ipl);
 }
 
@@ -192,7 +201,7 @@ static int memfs_make_unnamed(struct inode *dir, const struct fs_new *what, bool
         return account_is_full(account_self(), QUOTA_INODES, 1) ? -ENOSPC : -ENOMEM;
     file_of(i)->linkable = linkable;
     ipl = spin_lock(&homes_lock);
-    list_add_tail(&memfs_nameless, &file_of(i)->nameless);
+    enter_nameless_locked(file_of(i));
     spin_unlock(&homes_lock, ipl);
     *out = i;
     return 0;

@@ -48,7 +48,7 @@ void memfs_validate(struct validate *v, struct fs *fs)
     if (!for_each_name(fs->root, validate_name, v))
         validate_error(v, "a directory is not among the names of its parent, or a name is lost");
     list_for_each(l, &memfs_nameless) /* all threads are stopped: no lock */
-        inode_validate(v, &container_of(l, struct memfs_file, nameless)->inode);
+        inode_validate(v, &container_of(l, struct memfs_file, nameless_link)->inode);
 }
 
 /* Account for an inode without open files: only its names, and for a directory its children, refer

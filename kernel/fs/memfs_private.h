@@ -39,9 +39,10 @@ struct memfs_file { /* regular files, symbolic links, devices */
     uint64_t backing_bytes;          /* atomic; only shrinks, with inode.lock held exclusively */
     char *target;                    /* symbolic link: constant; in paged pool, inode.size bytes */
     bool linkable;                   /* made without a name, and may get one; constant */
+    bool nameless;                   /* in memfs_nameless; set under homes_lock by its holders */
     uint32_t found;                  /* used by the census: names found so far, 0 after the last */
     struct memfs_place home, former; /* where it is; of several names, two are known; homes_lock */
-    struct list nameless;            /* in memfs_nameless, or next is NULL; homes_lock */
+    struct list nameless_link;       /* in memfs_nameless; homes_lock */
 };
 
 /* All fields but `self` are protected by inode.lock. */

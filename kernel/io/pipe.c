@@ -61,8 +61,9 @@ static struct list pipes = LIST_INIT(pipes); /* protected by pipes_lock */
 static struct mutex fifo_mutex = MUTEX_INIT("fifos", MUTEX_INODE, fifo_mutex);
 
 /* Bytes have come: tell those who wait for them, and those who poll p. The barrier stands between
- * the store of pipe_set_count() and the looks at the mark and for entries, as that of wait_to_read()
- * between the mark and the look at the number, and that of look_unlocked() behind an entry. */
+ * the store of pipe_set_count() and the looks at the mark and for entries, as that of
+ * must_wait_to_read() between the mark and the look at the number, and that of look_unlocked()
+ * behind an entry. */
 static inline void tell_readers(struct pipe *p)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -223,9 +224,13 @@ long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
     /* Often all that is wanted or there lies in one page. */
     within = p->head & PAGE_MASK;
     n = MIN(n, p->count);
-    if (unlikely(n > PAGE_SIZE - within || thread_killed() ||
-                 copyout(ubuf, p->page[p->head >> PAGE_SHIFT] + within, n) != 0))
+    if (unlikely(n > PAGE_SIZE - within || thread_killed()))
         return read_parts(p, ubuf, n);
+    err = copyout(ubuf, p->page[p->head >> PAGE_SHIFT] + within, n);
+    if (unlikely(err)) {
+        mutex_unlock(&p->lock);
+        return err;
+    }
     rest = p->count - n;
     pipe_set_count(p, rest);
     p->head = rest ? (p->head + n) % PIPE_BYTES : 0;
@@ -361,8 +366,13 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
     within = tail & PAGE_MASK;
     page = p->page[tail >> PAGE_SHIFT];
     if (unlikely(kbuf || !page || n > MIN(PAGE_SIZE - within, PIPE_BYTES - p->count) ||
-                 !pipe_ends(&p->readers) || thread_killed() || copyin(page + within, ubuf, n) != 0))
+                 !pipe_ends(&p->readers) || thread_killed()))
         return put_parts(f, ubuf, kbuf, n);
+    err = copyin(page + within, ubuf, n);
+    if (unlikely(err)) {
+        mutex_unlock(&p->lock);
+        return err;
+    }
     pipe_set_count(p, p->count + n);
     mutex_unlock(&p->lock);
     tell_readers(p);

@@ -5,8 +5,8 @@
  * a run queue, or for a moment on none while a CPU moves it from one queue to another) or WAITING;
  * and in the end DEAD. Its state changes under the lock of its run queue, t->runq, which is that of
  * CPU t->last_cpu. Both change under that lock themselves, so runq_lock_of() looks again once it
- * has the lock. No CPU ever holds two run queues' locks: to move a thread, it takes the thread off its
- * queue, sets runq, releases the lock, and then takes the lock of the new queue (runq_deliver).
+ * has the lock. No CPU ever holds two run queues' locks: to move a thread, it takes the thread off
+ * its queue, sets runq, releases the lock, and then takes the lock of the new queue (runq_deliver).
  * Meanwhile nobody else finds the thread on a queue, and a waker finds it RUNNABLE.
  *
  * The switch. The run queue's lock is acquired by the thread that gives up the CPU and released by

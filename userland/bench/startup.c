@@ -438,9 +438,9 @@ static bool create_section(void)
     printf("{\"report\": \"section\", \"section\": \"%s\", \"bytes\": %lu, \"alloc\": %s, "
            "\"shared\": %s, "
            "\"create_ns\": %lu, \"pt_pages\": %lu}\n",
-           opt.name, opt.bytes, json(s.flags & SEC$M_MRES_ALLOC), json(s.flags & SEC$M_SHARED_PTS),
-           before, (unsigned long)s.pt_pages);
-    bench_need(opt.private_tables || (s.flags & SEC$M_SHARED_PTS));
+           opt.name, opt.bytes, json(s.flags & SEC$M_MRES_ALLOC), json(s.shpt_flags != 0), before,
+           (unsigned long)s.pt_pages);
+    bench_need(opt.private_tables || s.shpt_flags);
     return s.flags & SEC$M_MRES_ALLOC;
 }
 

@@ -14,7 +14,6 @@ static const struct {
     char name[26];
 } names[] = {
     {51, "acct"},
-    {61, "chroot"},
     {300, "bdflush"},
     {301, "sethae"},
     {303, "old_adjtimex"},
@@ -56,9 +55,6 @@ static const struct {
     {448, "kexec_load"},
     {449, "migrate_pages"},
     {465, "unshare"},
-    {468, "splice"},
-    {470, "tee"},
-    {471, "vmsplice"},
     {472, "move_pages"},
     {477, "timerfd"},
     {493, "perf_event_open"},
@@ -85,7 +81,6 @@ static const struct {
     {541, "fsconfig"},
     {542, "fsmount"},
     {543, "fspick"},
-    {547, "openat2"},
     {548, "pidfd_getfd"},
     {550, "process_madvise"},
     {552, "mount_setattr"},
