@@ -352,12 +352,12 @@ static int sleep_in(struct queue *q, struct list *list, struct party *p)
     while (!__atomic_load_n(&p->done, __ATOMIC_ACQUIRE)) {
         if (wait_block(&t, WAIT_INTERRUPTIBLE, WAIT_FOREVER) != 0)
             break;
+        wait_enqueue(&p->wait, &t); /* before the look: a wake-up after it is not missed */
         if (!__atomic_load_n(&p->done, __ATOMIC_ACQUIRE)) { /* who let others send is to end */
             mutex_lock(&q->lock);
             admit(q);
             mutex_unlock(&q->lock);
         }
-        wait_enqueue(&p->wait, &t);
     }
     wait_finish(&t);
     mutex_lock(&q->lock); /* whoever was finishing p is through with it */

@@ -242,13 +242,17 @@ void process_tell_end(struct process *p)
         futex_end_hook(p, u);
 }
 
-/* Take the program and the address space away from p, and use no address space any more. */
-static struct program_path *leave_program(struct process *p, struct aspace **as)
+/* Take the program, the address space, and root and working directory away from p, where others
+ * find them, and use no address space any more. */
+static struct program_path *leave_program(struct process *p, struct aspace **as,
+                                          struct fs_context **fs)
 {
     ipl_t ipl = spin_lock(&process_lock);
     struct program_path *path = p->program;
 
     *as = p->aspace;
+    *fs = p->fs;
+    p->fs = NULL;
     p->program = NULL;
     p->aspace = NULL;
     spin_unlock(&process_lock, ipl);
@@ -260,6 +264,8 @@ static struct program_path *leave_program(struct process *p, struct aspace **as)
 static void give_back(struct process *p)
 {
     struct file_table *files = p->files;
+    struct program_path *path;
+    struct fs_context *fs;
     struct aspace *as;
 
     process_alarm_end(p);
@@ -268,10 +274,11 @@ static void give_back(struct process *p)
         sem_end(&p->sem_undos);
     p->files = NULL;
     fdtable_release(files);
-    process_fs_end(p);
     lnm_space_free(p->names);
     p->names = NULL;
-    program_path_unref(leave_program(p, &as));
+    path = leave_program(p, &as, &fs);
+    process_fs_end(p, fs);
+    program_path_unref(path);
     if (as) /* a run_hook may have released that of the first process */
         aspace_unref(as);
 }

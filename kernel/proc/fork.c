@@ -90,7 +90,7 @@ static void child_abandon(struct process *c)
     if (c->files)
         fdtable_release(c->files);
     if (c->fs)
-        process_fs_end(c);
+        process_fs_end(c, c->fs);
     if (c->sig)
         sighand_free(c->sig);
     if (c->names)
@@ -106,19 +106,25 @@ static struct file_table *files_for(struct process *self, uint64_t flags)
     return self->files;
 }
 
-/* If p still uses its embedded own_fs, its only user is the calling thread, so no lock is needed to
- * move it to nonpaged pool, where it stays until its last user has gone. */
+/* If p still uses its embedded own_fs, its only user is the calling thread. It moves to nonpaged
+ * pool, where it stays until its last user has gone. Readers of /proc hold process_lock: none is
+ * between p->fs and what it points to. */
 bool process_fs_sharable(struct process *p)
 {
     struct fs_context *shared;
+    ipl_t ipl;
 
     if (p->fs != &p->own_fs)
         return true;
     shared = npp_alloc(sizeof(*shared));
     if (!shared)
         return false;
-    *shared = p->own_fs;
+    fs_init(shared, fs_umask(&p->own_fs));
+    ipl = spin_lock(&process_lock);
+    shared->cwd = p->own_fs.cwd;
+    shared->root = p->own_fs.root;
     p->fs = shared;
+    spin_unlock(&process_lock, ipl);
     return true;
 }
 
@@ -139,11 +145,8 @@ static bool fs_for(struct process *c, struct process *self, uint64_t flags)
     return true;
 }
 
-void process_fs_end(struct process *p)
+void process_fs_end(struct process *p, struct fs_context *fs)
 {
-    struct fs_context *fs = p->fs;
-
-    p->fs = NULL;
     if (fs_release(fs) && fs != &p->own_fs)
         npp_free(fs, sizeof(*fs));
 }

@@ -55,15 +55,15 @@ void fs_cwd_put(struct cwd_use u)
         inode_unref(u.dir);
 }
 
+/* The lock is for /proc, too, whose readers are no users of fs: the reference that they take must
+ * come before the one that is dropped here. */
 static void set(struct fs_context *fs, struct inode **at, struct inode *dir)
 {
-    bool locked = fs_shared(fs); /* kept: other users may leave meanwhile */
-    ipl_t ipl = locked ? spin_lock(&fs->lock) : 0;
+    ipl_t ipl = spin_lock(&fs->lock);
     struct inode *old = *at;
 
     __atomic_store_n(at, dir, __ATOMIC_RELAXED);
-    if (locked)
-        spin_unlock(&fs->lock, ipl);
+    spin_unlock(&fs->lock, ipl);
     if (old)
         inode_unref(old);
 }

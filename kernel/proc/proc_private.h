@@ -12,8 +12,8 @@ void process_leave_locked(struct process *p);
 /* p no longer uses its parent's address space: wake the parent if it waits for that in vfork. Takes
  * the table lock. */
 void process_vfork_release(struct process *p);
-/* Release p's fs_context. IPL 0; may wait. */
-void process_fs_end(struct process *p);
+/* Release fs, which was p's; nobody finds it by p any more. IPL 0; may wait. */
+void process_fs_end(struct process *p, struct fs_context *fs);
 /* Stop the alarm; it is not set again. IPL 0; waits. */
 void process_alarm_end(struct process *p);
 /* SIGALRM was taken, or could be taken by now, and p->alarm_rests is set: begin the next interval.

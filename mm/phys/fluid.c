@@ -7,7 +7,8 @@
  *
  * An ordinary allocation and a promise both subtract from it by compare-and-swap, and are refused
  * when it would fall below zero. The check and the subtraction are one step, so however many CPUs
- * allocate and promise at once, the sum of what was granted never exceeds what there was.
+ * allocate and promise at once, the sum of what was granted never exceeds what there was. (A page
+ * fault subtracts one page first and gives it back if that was too many: page_quick.h.)
  *
  * A promise of n pages subtracts n. When one of its pages is allocated (PA_PROMISED), free pages
  * and promised-and-unused pages fall by one together, so fluid_available must not change: the

@@ -86,18 +86,20 @@ static unsigned share_ptes(const struct map_entry *e, struct fork_noted *noted, 
     return (unsigned)(upto - rest);
 }
 
-/* The same for n pages of a group of PTEs of entry e; the lock of its object is taken. */
-static unsigned share_group(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
-                            pte_t *to, vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
+/* The same for n pages of a group of PTEs of entry e; the lock of its object is taken. They are
+ * counted before it is released, as a reverse walk may take them away from then on. */
+static void share_group(const struct map_entry *e, struct aspace *dst, pte_t *p, pte_t *to,
+                        vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
 {
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
-    unsigned shared = share_ptes(e, noted, p, to, va, n, left, others);
+    unsigned shared = share_ptes(e, dst->noted, p, to, va, n, left, others);
 
-    if (shared)
+    if (shared) {
         pt_count(to, (int)shared);
+        page_table_add_rss(&dst->pt, shared);
+    }
     if (e->object)
         spin_unlock(e->object->lock, ipl);
-    return shared;
 }
 
 /* Share the pages of e that one table of src maps, from va on. 0 or -ENOMEM. */
@@ -107,7 +109,7 @@ static int share_table(struct aspace *src, struct map_entry *e, struct aspace *d
     pte_t *p = pt_lookup(&src->pt, va, 3), *to;
     uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
     uint32_t groups;
-    unsigned shared = 0, others = 0;
+    unsigned others = 0;
     uint64_t n;
 
     if (!left)
@@ -122,13 +124,11 @@ static int share_table(struct aspace *src, struct map_entry *e, struct aspace *d
         pte_t *first = pt_group(p, bit_lowest(groups)), *from = MAX(first, p);
         const pte_t *upto = MIN(first + PT_GROUP, p + n);
 
-        shared += share_group(e, dst->noted, from, to + (from - p),
-                              va + (vaddr_t)(from - p) * PAGE_SIZE, (uint64_t)(upto - from), &left,
-                              &others);
+        share_group(e, dst, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
+                    (uint64_t)(upto - from), &left, &others);
     }
-    dst->pt.rss += shared; /* no atomics: dst is not reachable yet */
     if (!e->object)
-        dst->pt.zeroes += others;
+        dst->pt.zeroes += others; /* no reverse walk changes this */
     return 0;
 }
 

@@ -2,7 +2,7 @@
  * What a new program is about to use is mapped before it runs, because a page that is mapped here
  * costs a fraction of the fault that it saves:
  *
- *   text     those of the first PRELOAD_PAGES pages of the file that are in memory: 10 instructions
+ *   text     those of the first PRELOAD_PAGES pages of a segment that are in memory: 10 instructions
  *            a page, where a fault takes 1,100 for a few pages;
  *   data     copies of the first COPIED_PAGES pages that are in memory: the dynamic linker or the
  *            start of the C library writes to them, mostly to all. A larger segment is data that
@@ -67,9 +67,9 @@ static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t 
     if (mapped) {
         pt_count(p, (int)mapped);
         pt_mark_range(p, n);
+        page_table_add_rss(&as->pt, mapped); /* a reverse walk may subtract after the release */
     }
     spin_unlock(o->lock, ipl);
-    page_table_add_rss(&as->pt, mapped);
     count_add(&as->counts.object_valid, mapped);
 }
 

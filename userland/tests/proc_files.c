@@ -2,8 +2,10 @@
 /* /proc: what its files say of this process, of others and of the system; its names; its mount. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -571,6 +573,63 @@ static void refusals(void)
     is(open("/proc/4294967297/stat", O_RDONLY), -1, "and does not wrap");
 }
 
+static void *nothing(void *arg) { return arg; }
+
+/* Processes that go into a directory, remove it, leave it, begin a thread and end; *now is the
+ * number of the last. */
+static void move(volatile pid_t *now)
+{
+    char name[32];
+
+    for (;;) {
+        pid_t pid = fork();
+        pthread_t t;
+
+        if (pid == 0) {
+            *now = getpid();
+            snprintf(name, sizeof(name), "/tmp/moving.%d", getpid());
+            for (int i = 0; i < 8; i++) {
+                if (mkdir(name, 0700) || chdir(name) || rmdir(name) || chdir("/tmp"))
+                    _exit(1);
+                if (i == 4)
+                    pthread_create(&t, NULL, nothing, NULL);
+            }
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+}
+
+/* The directory of a process is counted for whoever looks at it, while its owner leaves it, shares
+ * it with a thread, or ends. */
+static void where_others_work(void)
+{
+    volatile pid_t *now = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                               0);
+    unsigned seen = 0, gone = 0, wrong = 0;
+    char path[32], where[64];
+    pid_t mover = fork();
+
+    if (mover == 0)
+        move(now);
+    for (int i = 0; i < 6000; i++) {
+        struct stat st;
+
+        snprintf(path, sizeof(path), "/proc/%d/%s", *now, i % 2 ? "cwd" : "root");
+        if (readlink(path, where, sizeof(where)) > 0 && stat(path, &st) == 0)
+            seen++;
+        else if (errno == ENOENT || errno == ESRCH)
+            gone++;
+        else
+            wrong++;
+    }
+    kill(mover, SIGKILL);
+    waitpid(mover, NULL, 0);
+    ok(seen > 0 && wrong == 0, "a process that moves is seen where it works: %u times, %u not",
+       seen, gone);
+    munmap((void *)now, PAGE);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "exe"))
@@ -592,6 +651,7 @@ int main(int argc, char **argv)
     sockets();
     users();
     all_processes();
+    where_others_work();
     reading();
     refusals();
     return tap_done();

@@ -54,7 +54,7 @@ static long fill_from(struct side *from, struct pipe *q, uint64_t n, bool nonblo
         uint64_t start = from->offset, want = MIN(n - done, PAGE_SIZE - (start & PAGE_MASK));
         long got;
 
-        r = done ? 0 : splice_wait_room(q, nonblock);
+        r = thread_killed() ? -EINTR : done ? 0 : splice_wait_room(q, nonblock);
         if (!r)
             r = side_read(from, buf, want);
         if (r <= 0)

@@ -266,21 +266,17 @@ int proc_show_comm(const struct proc_id *who, uint64_t *cursor, struct proc_text
 /* ---- links ---- */
 
 /* A reference to the process's working directory, or its root; NULL with *err 0: the root of the
- * machine. */
+ * machine. Who follows it gets past the directories above, so the right to trace is asked for. */
 static struct inode *directory_of(const struct proc_id *who, bool root, int *err)
 {
     struct inode *dir = NULL;
     ipl_t ipl;
 
-    *err = proc_may_look_into(who);
-    if (*err)
-        return NULL;
     ipl = spin_lock(&process_lock);
     struct process *p = proc_find_locked(who);
-    if (p && p->fs)
+    *err = !p || !p->fs ? -ENOENT : ptrace_access_locked(p) ? -EACCES : 0;
+    if (!*err)
         dir = root ? fs_root_counted(p->fs) : fs_cwd_counted(p->fs);
-    else
-        *err = -ENOENT;
     spin_unlock(&process_lock, ipl);
     return dir;
 }
