@@ -56,9 +56,9 @@ static inline bool pages_take(struct quota_count *c, int64_t floor, uint64_t n)
 
    One page is subtracted from the fluid count first and looked for a floor afterwards, which is
    shorter than to compare and swap. What is granted never goes below the floor; where it would, the
-   page is given back, and so for a moment others find a page less for each thread that is refused. For
-   that reason it is not done with more pages. Relaxed order: a page that is not found on the first
-   look is searched for under the locks. */
+   page is given back, and so for a moment others find a page less for each thread that is refused.
+   For that reason it is not done with more pages. Relaxed order: a page that is not found on the
+   first look is searched for under the locks. */
 static inline bool page_quick_charge(uint32_t *charge)
 {
     struct account *a = account_self();

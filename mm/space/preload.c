@@ -2,8 +2,8 @@
  * What a new program is about to use is mapped before it runs, because a page that is mapped here
  * costs a fraction of the fault that it saves:
  *
- *   text     those of the first PRELOAD_PAGES pages of a segment that are in memory: 10 instructions
- *            a page, where a fault takes 1,100 for a few pages;
+ *   text     those of the first PRELOAD_PAGES pages of a segment that are in memory: 10
+ *            instructions a page, where a fault takes 1,100 for a few pages;
  *   data     copies of the first COPIED_PAGES pages that are in memory: the dynamic linker or the
  *            start of the C library writes to them, mostly to all. A larger segment is data that
  *            the program perhaps never changes, so what is beyond is left to faults;
