@@ -464,7 +464,7 @@ class Session:
             self._end_input(time.monotonic())
         elif not self.interactive:
             self._pending += frames.encode(frames.INPUT, data)
-        elif data == ESCAPE and os.isatty(self.stdin):
+        elif ESCAPE in data and os.isatty(self.stdin):  # also behind other keys
             self._quit = True
         else:
             self._pending += data

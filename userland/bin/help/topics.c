@@ -41,8 +41,8 @@ const struct topic topics[] = {
      "  fluid pages         free pages, and those that can become free, less what was promised\n"
      "  reserved memory     pages set aside at boot by the registry: sysman RESERVED_MEMORY SHOW\n"
      "  lookaside list      free blocks of one size, taken without a search\n"
-     "  logical name        a name that stands for another, in a table: show logical *\n"
-     "  condition value     result of a service; odd: success. help SS$_INSFLPGS explains one\n"},
+     "  logical name        a name that stands for another, in a table: show logical '*'\n"
+     "  condition value     result of a service; odd: success. help INSFLPGS explains one\n"},
     {"programs", "how to run a program of your own",
      "On the host:\n"
      "  scripts/cc hello.c -o hello && scripts/run --add hello -- /hello\n"
