@@ -51,7 +51,8 @@ static uint32_t nending;                                 /* atomic: threads that
 static struct wait_queue reaper_queue = WAIT_QUEUE_INIT("reaper", reaper_queue);
 static bool reaper_waits; /* atomic: a hint */
 
-static void thread_init(struct thread *t, const char *name, unsigned prio, cpumask_t affinity)
+static void thread_init(struct thread *t, const char *name, unsigned prio, cpumask_t affinity,
+                        unsigned cpu)
 {
     str_copy(t->name, name, sizeof(t->name));
     t->prio = (uint8_t)prio;
@@ -59,7 +60,7 @@ static void thread_init(struct thread *t, const char *name, unsigned prio, cpuma
     t->affinity = affinity;
     t->account = boot_threads[0].account; /* the system's */
     t->run_sum = &t->run_ns[0];
-    thread_set_cpu(t, 0);
+    thread_set_cpu(t, cpu); /* before the lock: t may be the thread of a CPU that has ticks */
     list_init(&t->run_link);
 
     ipl_t ipl = spin_lock(&table_lock);
@@ -71,8 +72,7 @@ static void thread_init(struct thread *t, const char *name, unsigned prio, cpuma
 
 void thread_init_static(struct thread *t, const char *name, unsigned prio, cpumask_t affinity)
 {
-    thread_init(t, name, prio, affinity);
-    thread_set_cpu(t, (unsigned)t->hw.cpu->id);
+    thread_init(t, name, prio, affinity, (unsigned)t->hw.cpu->id);
     fair_set_weight(&t->fair, FAIR_WEIGHT);
     t->group = &sched_kernel_group;
 }
@@ -168,7 +168,7 @@ struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg,
     fp_init(&t->hw);
     context_prepare(&t->hw, sched_thread_start);
     thread_set_root(t, boot_threads[0].root_pfn, NULL);
-    thread_init(t, name, prio, affinity);
+    thread_init(t, name, prio, affinity, 0);
     return t;
 }
 

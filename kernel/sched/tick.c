@@ -64,7 +64,7 @@ void (*sched_user_tick)(struct thread *t);
 
 void sched_clock_tick(bool user)
 {
-    struct runq *rq = runq_self();
+    struct runq *rq = &runqs[cpu_id()]; /* while a CPU starts, its thread has none yet */
     struct thread *t = thread_self();
     unsigned self = runq_cpu(rq);
     uint64_t now;
