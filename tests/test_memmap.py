@@ -41,6 +41,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     command = [TOP / "scripts/run", "--timeout", "120", *OPTIONS, *RESERVED]
     command += ["--", "/bin/sh", "-c", script]
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder), "MEGALITH_BUILT": "1"}
+    environment["MEGALITH_INITRD"] = "small"  # of the whole one, 60 MB would be saved, twice
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

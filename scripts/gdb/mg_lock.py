@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -62,6 +63,7 @@ def static_variables(kind: str) -> Iterator[tuple[str, gdb.Value]]:
             yield from inside(variable.value(), kind, variable.name)
 
 
+@functools.cache
 def kernel_variables() -> list[gdb.Symbol]:
     """The kernel's variables, global and static, of all its source files."""
     kernel = gdb.objfiles()[0]

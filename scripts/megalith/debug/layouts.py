@@ -14,10 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from elftools.dwarf.enums import ENUM_DW_AT, DW_FORM_raw2name
 from elftools.elf.elffile import ELFFile
 
 from megalith.debug.saved import MASK, Memory, NotMapped, SavedError
 
+IMPLICIT = "DW_FORM_implicit_const"  # its value is in the table of abbreviations
+NAME_FORMS = {
+    "DW_FORM_strp": "get_string_from_table",
+    "DW_FORM_line_strp": "get_string_from_linetable",
+}
+ABBREVIATIONS = 1 << 14  # bytes of a unit's table of abbreviations that are searched
 LIST_LIMIT = 100_000  # entries after which a list counts as endless
 
 
@@ -61,9 +68,8 @@ class Kernel:
     def _unit(self, file: str):
         """The compilation unit of a source file."""
         if not self._units:
-            for unit in self._elf.get_dwarf_info().iter_CUs():
-                name = unit.get_top_DIE().attributes["DW_AT_name"].value.decode()
-                self._units[name.removeprefix("./")] = unit
+            dwarf = self._elf.get_dwarf_info()
+            self._units = {unit_name(dwarf, unit): unit for unit in dwarf.iter_CUs()}
         try:
             return self._units[file]
         except KeyError:
@@ -167,6 +173,61 @@ def programs_in_use(elf: bytes, memory: Memory) -> set[str]:
         return {process.exe for process in Kernel(elf, memory).processes()}
     except (SavedError, NotMapped, KeyError, struct.error):
         return set()
+
+
+def unit_name(dwarf, unit) -> str:
+    """The source file of a compilation unit. `unit.get_top_DIE()` would parse the whole table of
+    abbreviations, which costs a second for all units."""
+    die = dwarf.debug_info_sec.stream
+    die.seek(unit.cu_die_offset)
+    code, length = _uleb128(die.read(5), 0)
+    die.seek(unit.cu_die_offset + length)
+    table = dwarf.debug_abbrev_sec.stream
+    table.seek(unit["debug_abbrev_offset"])
+    data = table.read(ABBREVIATIONS)
+    for attribute, form in _abbreviation(data, code):
+        how = DW_FORM_raw2name.get(form)
+        if how not in unit.structs.Dwarf_dw_form or how == IMPLICIT:
+            break
+        value = unit.structs.Dwarf_dw_form[how].parse_stream(die)
+        if attribute == ENUM_DW_AT["DW_AT_name"] and how in NAME_FORMS:
+            return _source(getattr(dwarf, NAME_FORMS[how])(value).decode())
+    return _source(_name(unit.get_top_DIE()))
+
+
+def _abbreviation(data: bytes, wanted: int) -> list[tuple[int, int]]:
+    """Attributes and forms of an abbreviation; none if it is not in these data."""
+    at = 0
+    try:
+        while True:
+            code, at = _uleb128(data, at)
+            _tag, at = _uleb128(data, at)
+            at += 1  # whether it has children
+            pairs: list[tuple[int, int]] = []
+            while not pairs or pairs[-1] != (0, 0):
+                attribute, at = _uleb128(data, at)
+                form, at = _uleb128(data, at)
+                pairs.append((attribute, form))
+                if DW_FORM_raw2name.get(form) == IMPLICIT:
+                    _value, at = _uleb128(data, at)
+            if code in (wanted, 0):
+                return pairs[:-1] if code else []
+    except IndexError:
+        return []
+
+
+def _uleb128(data: bytes, at: int) -> tuple[int, int]:
+    """A number, and where the next one begins."""
+    value = shift = 0
+    while data[at] & 0x80:
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+    return value | data[at] << shift, at + 1
+
+
+def _source(name: str) -> str:
+    return name.removeprefix("./")
 
 
 def _name(die) -> str:

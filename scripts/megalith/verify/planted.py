@@ -224,22 +224,36 @@ def tap_passed(text: str) -> bool:
 
 
 def boot(check: str, kernel: Path, options: list[str], command: list[str], tap: bool) -> Verdict:
-    """One run in the guest, at whose end the kernel checks memory and looks for leaks. Raises
-    PlantError when the run did not start."""
+    """One run in the guest, at whose end the kernel checks memory and looks for leaks; its first
+    test that fails ends it. Raises PlantError when the run did not start."""
     begin = time.monotonic()
-    done = subprocess.run(
-        [RUN, "--kernel", str(kernel), "--validate", *options, "--", *command],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=os.environ | {"MEGALITH_BUILT": "1"},
-    )
-    if done.returncode == STATUS_CANNOT_START:
-        raise PlantError(f"{check}: {done.stderr.decode(errors='replace')}")
-    output = done.stdout.decode(errors="replace")
-    passed = done.returncode == 0 and (not tap or tap_passed(output))
-    text = done.stderr.decode(errors="replace") + output
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            [RUN, "--kernel", str(kernel), "--validate", *options, "--", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=os.environ | {"MEGALITH_BUILT": "1"},
+        ) as run,
+    ):
+        lines = []
+        for line in run.stdout:
+            lines.append(line.decode(errors="replace"))
+            if tap and lines[-1].startswith("not ok"):
+                run.terminate()
+                break
+        run.wait()
+        errors.seek(0)
+        console = errors.read().decode(errors="replace")
+    if run.returncode == STATUS_CANNOT_START:
+        raise PlantError(f"{check}: {console}")
+    output = "".join(lines)
+    passed = run.returncode == 0 and (not tap or tap_passed(output))
     seconds = time.monotonic() - begin
-    return Verdict(check, passed, "" if passed else telling(text, done.returncode), seconds)
+    return Verdict(
+        check, passed, "" if passed else telling(console + output, run.returncode), seconds
+    )
 
 
 def run_guest(check: str, kernel: Path, words: list[str]) -> Verdict:
