@@ -86,14 +86,27 @@ def test_pools_add_up() -> None:
         assert len(rest) == 3 and size == pytest.approx(sum(rest), abs=0.03)
 
 
-def test_requests_of_lists_that_are_off_are_not_called_requests() -> None:
-    """Without lists paged pool counts no requests: what is 0 is said to be the lists'."""
+def requests_of(display: str) -> tuple[int, int, int]:
+    """All requests of paged pool, those of sizes without a list, and those of the lists."""
+    paged = display[display.index("Paged Dynamic Memory\n", display.index("Lookaside")) :]
+    labels = ("Requests", "Of Sizes without a List", "Lookaside Requests")
+    found = [re.search(rf"  {label} +(\d+)( |$)", paged, re.M) for label in labels]
+    whole, direct, listed = [int(one[1]) for one in found if one]
+    return whole, direct, listed
+
+
+def test_requests_are_counted_with_and_without_lists() -> None:
+    """A hundred names are created between two displays: with the lists off, too, each is a request
+    or more, and they used to be none."""
+    shows = "show memory /pool /full; /tests/logical_names >/dev/null; show memory /pool /full"
+    script = f"{shows}; sysman PARAMETERS SET PAGED_LAL_SIZE 512; {shows}"
     options = ["--set", "PAGED_LAL_SIZE=0"]
-    text = run_guest("/bin/show", "memory", "/pool", "/full", options=options).expect(0).text
-    paged = text[text.index("\nPaged Dynamic Memory\n") :]
-    assert re.search(r"Lookaside Limit \(bytes\) +0 ", paged)
-    assert re.search(r"Lookaside Requests +0 ", paged)
-    assert not re.search(r"^ +Requests", text, re.M)
+    text = run_guest("/bin/sh", "-c", script, options=options).expect(0).text
+    assert re.search(r"Lookaside Limit \(bytes\) +0 ", text)
+    marks = re.findall(r"^Nonpaged Dynamic Memory$.*?(?=^Nonpaged|\Z)", text, re.M | re.S)
+    off, later, on, last = map(requests_of, marks)
+    assert off[2] == later[2] == 0 and later[1] - off[1] == later[0] - off[0] >= 100
+    assert last[2] - on[2] >= 100 and all(w == d + li for w, d, li in (off, later, on, last))
 
 
 def test_flags_and_pages_of_sections(tmp_path: Path) -> None:

@@ -26,10 +26,11 @@ struct pool_list_stats { /* of one lookaside list; count: packets that are on it
     uint64_t requests, hits, frees, count;
 };
 /* In bytes, except for the numbers of blocks and lists. free: on the variable list; in_use: neither
-   there nor on a lookaside list. */
+   there nor on a lookaside list. direct: requests of sizes that have no lookaside list, all of them
+   while the lists are off; the others are counted by their lists. */
 struct pool_stats {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64;
-    uint64_t lookaside_bytes;
+    uint64_t lookaside_bytes, direct;
     uint32_t lal_size, nlists;
 };
 void npp_stats(struct pool_stats *s);

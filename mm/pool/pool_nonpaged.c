@@ -50,6 +50,7 @@ static struct spinlock pool_lock = SPINLOCK_INIT("nonpaged pool", RANK_POOL, IPL
 static struct pool_list lists[LISTS];
 static uint64_t segment_pages; /* atomic */
 static uint64_t large_pages;   /* atomic */
+static uint64_t direct;        /* requests of sizes without a list; atomic */
 
 #define LOOK_AT   8u
 #define WALKS     4u
@@ -358,8 +359,8 @@ static void *__attribute__((noinline)) alloc_slow(size_t nbytes)
 {
     if (nbytes == 0 || nbytes > INT64_MAX)
         return NULL;
-    if (nbytes <= LIST_BYTES)
-        __atomic_fetch_add(&lists[(nbytes - 1) / POOL_GRAIN].misses, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(nbytes <= LIST_BYTES ? &lists[(nbytes - 1) / POOL_GRAIN].misses : &direct, 1,
+                       __ATOMIC_RELAXED);
     return nbytes > LARGE_BYTES ? alloc_large(nbytes) : alloc_variable(pool_round(nbytes));
 }
 
@@ -502,6 +503,7 @@ void npp_stats(struct pool_stats *s)
         s->lookaside_bytes += pool_list_bytes(&lists[i], VERSION_BITS, i);
     s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
     s->lal_size = LIST_BYTES;
+    s->direct = __atomic_load_n(&direct, __ATOMIC_RELAXED);
     s->nlists = LISTS;
 }
 

@@ -54,6 +54,7 @@ static struct pool_list lists[POOL_LISTS + 1] = {{.most = INT64_MIN}};
 static struct pool_area area; /* constant after boot */
 static uint8_t *marks;        /* byte n: of the 16 bytes at 16 * n; constant after boot */
 static uint64_t end_offset;   /* of the pool, from its base; constant after boot */
+static uint64_t direct;       /* requests of sizes without a list; atomic */
 static uint64_t list_budget;  /* bytes not yet given to lists as allowance; atomic */
 static uint64_t high_water;   /* end of all memory that was ever allocated; pgdyn */
 
@@ -325,8 +326,9 @@ static void *__attribute__((noinline)) alloc_variable(size_t nbytes)
 
     if (nbytes == 0 || nbytes > area.size)
         return NULL;
-    if (size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE))
-        __atomic_fetch_add(&list_of(size)->misses, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(size <= (uint64_t)sysparam(SYSPARAM_PAGED_LAL_SIZE) ? &list_of(size)->misses
+                                                                           : &direct,
+                       1, __ATOMIC_RELAXED);
     p = variable_alloc(size);
     if (!p && drain_may_help(size)) {
         pgd_drain();
@@ -435,6 +437,7 @@ void pgd_stats(struct pool_stats *s)
     s->lookaside_bytes = lookaside_bytes();
     s->in_use = s->size - s->free - MIN(s->lookaside_bytes, s->size - s->free);
     s->lal_size = (uint32_t)sysparam(SYSPARAM_PAGED_LAL_SIZE);
+    s->direct = __atomic_load_n(&direct, __ATOMIC_RELAXED);
     s->nlists = POOL_LISTS;
 }
 

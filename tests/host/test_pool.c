@@ -21,11 +21,13 @@ static const struct pool {
     void *(*zalloc)(size_t);
     void (*free)(void *, size_t);
     void (*stats)(struct pool_stats *);
+    void (*list_stats)(unsigned, struct pool_list_stats *);
     int (*check)(void);
     uint64_t max;
 } pools[] = {
-    {"nonpaged", npp_alloc, npp_alloc_zeroed, npp_free, npp_stats, npp_check, 100000},
-    {"paged", pgd_alloc, pgd_alloc_zeroed, pgd_free, pgd_stats, pgd_check, 30000},
+    {"nonpaged", npp_alloc, npp_alloc_zeroed, npp_free, npp_stats, npp_list_stats, npp_check,
+     100000},
+    {"paged", pgd_alloc, pgd_alloc_zeroed, pgd_free, pgd_stats, pgd_list_stats, pgd_check, 30000},
 };
 
 #define BLOCKS 400
@@ -52,10 +54,26 @@ static size_t random_size(const struct pool *pool)
     return 1 + rnd(rnd(4) == 0 ? pool->max : rnd(2) ? 64 : 600);
 }
 
+static uint64_t all_requests(const struct pool *pool)
+{
+    struct pool_list_stats l;
+    struct pool_stats s;
+    uint64_t sum;
+
+    pool->stats(&s);
+    sum = s.direct;
+    for (unsigned i = 0; i < s.nlists; i++) {
+        pool->list_stats(i, &l);
+        sum += l.requests;
+    }
+    return sum;
+}
+
 static void test_random(const struct pool *pool)
 {
     const char *bad = NULL;
     struct pool_stats before, s;
+    uint64_t requests = all_requests(pool), asked = 0;
 
     pool->stats(&before);
     for (unsigned step = 0; step < 30000 && !bad; step++) {
@@ -69,6 +87,7 @@ static void test_random(const struct pool *pool)
             bool zero = rnd(2);
 
             b->n = random_size(pool);
+            asked++;
             b->p = zero ? pool->zalloc(b->n) : pool->alloc(b->n);
             if (!b->p)
                 continue;
@@ -91,6 +110,8 @@ static void test_random(const struct pool *pool)
     sysparam_set("PAGED_LAL_SIZE", 512, true);
     ok(!bad, "%s pool: 30000 random requests agree with the model%s%s", pool->name, bad ? ": " : "",
        bad ? bad : "");
+    is(all_requests(pool) - requests, asked, "%s pool: each is counted once, lists on or off",
+       pool->name);
     for (unsigned i = 0; i < BLOCKS; i++)
         if (blocks[i].p) {
             pool->free(blocks[i].p, blocks[i].n);

@@ -104,6 +104,7 @@ static cond_t info_pool(int64_t index, void *out)
                             .free_blocks_le64 = s.free_blocks_le64,
                             .lookaside_bytes = s.lookaside_bytes,
                             .lal_size = s.lal_size,
+                            .direct = s.direct,
                             .pages = index == 0 ? npp_total_pages() : pgd_present_pages()};
     for (unsigned i = 0; i < s.nlists; i++) {
         struct pool_list_stats l;

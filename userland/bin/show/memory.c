@@ -149,11 +149,13 @@ static void pool_full(const struct mega_pool *p, bool paged)
          0);
     pair("Free Space (MB)", MB(p->free), 2, "Space in Use (MB)", MB(p->in_use), 2);
     pair("Largest Var Block (MB)", MB(p->largest), 2, "Smallest Var Block (bytes)",
-         (double)p->smallest, 2);
+         (double)p->smallest, 0);
     pair("Number of Free Blocks", (double)p->free_blocks, 0, "Free Blocks LEQU 64 bytes",
          (double)p->free_blocks_le64, 0);
     pair("Lookaside Limit (bytes)", (double)p->lal_size, 0, "Lookaside Space (MB)",
          MB(p->lookaside_bytes), 2);
+    pair("Requests", (double)(p->requests + p->direct), 0, "Of Sizes without a List",
+         (double)p->direct, 0);
     pair("Lookaside Requests", (double)p->requests, 0, "Lookaside Hits", (double)p->hits, 0);
     lists(paged);
 }

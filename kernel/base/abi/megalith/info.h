@@ -263,8 +263,9 @@ struct mega_memory {
 };
 struct mega_pool {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
-    uint64_t lal_size, requests, hits;
-    uint64_t pages; /* pages of memory that it has now: paged pool frees unused pages */
+    uint64_t lal_size, requests, hits; /* requests, hits: of the lookaside lists */
+    uint64_t direct; /* requests of sizes that have no lookaside list: while they are off, all */
+    uint64_t pages;  /* pages of memory that it has now: paged pool frees unused pages */
 };
 /* The cost of one allocation and of one release, in virtual time: when it began, how long it took,
    how much of that it waited for a mutex, and how many alarms of a schedule (scripts/run
