@@ -1,5 +1,6 @@
-/* Open directories: getdents64 and the position. Records are made on the kernel stack, several at a
- * time, and copied out together, so that user memory is never touched with a directory locked. */
+/* Open directories: getdents64 and the position. Records are made in the kernel's memory, several
+ * at a time, and copied out together, so that user memory is never touched with a directory locked.
+ */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
@@ -7,6 +8,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/sched/freeze.h"
+#include "mm/pool/pool_charged.h"
 
 struct dirent64 { /* layout of Linux */
     uint64_t ino;
@@ -18,7 +20,8 @@ struct dirent64 { /* layout of Linux */
 
 #define DIRENT_HEAD 19 /* bytes before the name */
 #define OLD_HEAD    18 /* the same in the older layout, where the type is the record's last byte */
-#define BATCH_QUADS 72 /* two names of the greatest length, or eighteen of eight bytes */
+#define FIRST_QUADS 72 /* two names of the greatest length, or eighteen of eight bytes */
+#define BATCH_BYTES PAGE_SIZE
 
 /* The name, its NUL, and in the older layout the type. */
 static size_t record_bytes(size_t name_len, bool old)
@@ -80,21 +83,54 @@ static int next_entry(struct inode *dir, uint64_t pos, struct fs_entry *e)
 
 /* Records of successive entries, made while the directory was locked once. Who reads a directory in
  * which others create names waits for these at each lock: at one lock for each entry, a directory
- * of 80,000 names took 80,000 such waits. */
+ * of 80,000 names took 80,000 such waits, and at two names of 200 characters 40,000. So what does
+ * not fit on the stack is put into a buffer of the pool, if there is one to be had; a hold is of
+ * 340 of the shortest names then. */
 struct batch {
     size_t bytes;  /* of all records */
     uint64_t last; /* position after the last of them */
-    uint64_t quads[BATCH_QUADS];
-    bool ahead; /* `next` has been read, and is to be the first record of the next batch */
+    uint64_t *quads;
+    size_t room;      /* bytes there */
+    uint16_t account; /* charged for them, if they are in nonpaged pool */
+    bool ahead;       /* `next` has been read, and is to be the first record of the next batch */
     struct fs_entry next;
+    uint64_t first[FIRST_QUADS];
 };
+
+static void batch_init(struct batch *b)
+{
+    b->quads = b->first;
+    b->room = sizeof(b->first);
+    b->ahead = false;
+}
+
+/* Make room for the records of many entries, `n` bytes of which can be used. */
+static void batch_grow(struct batch *b, size_t n)
+{
+    uint64_t *quads;
+
+    if (b->quads != b->first || n <= sizeof(b->first))
+        return;
+    b->account = pool_account();
+    quads = npp_alloc_charged(BATCH_BYTES, b->account);
+    if (!quads)
+        return;
+    b->quads = quads;
+    b->room = BATCH_BYTES;
+}
+
+static void batch_end(struct batch *b)
+{
+    if (b->quads != b->first)
+        npp_free_charged(b->quads, BATCH_BYTES, b->account);
+}
 
 /* Make records of b->next, if it is ahead, and of the entries after pos: at most n bytes. 0: there
  * may be more; -ENOENT: there are none after these; -EINVAL: n is less than the next record alone
  * takes; -EINTR; or the file system's error. */
 static int read_batch(struct inode *dir, uint64_t pos, struct batch *b, size_t n, bool old)
 {
-    size_t room = MIN(n, sizeof(b->quads));
+    size_t room = MIN(n, b->room);
     int err = mutex_lock_shared_killable(&dir->lock);
 
     b->bytes = 0;
@@ -136,15 +172,12 @@ static long copy_batch(const struct batch *b, vaddr_t ubuf, size_t *done, uint64
 
     if (b->bytes == 0)
         return 0;
-    /* Within one page, a copy that fails would have failed at the first record. */
-    if ((to & PAGE_MASK) + b->bytes <= PAGE_MASK + 1) {
-        if (copyout(to, b->quads, b->bytes) != 0)
-            return -EFAULT;
+    if (likely(copyout(to, b->quads, b->bytes) == 0)) {
         *done += b->bytes;
         *pos = b->last;
         return 0;
     }
-    for (size_t at = 0; at < b->bytes;) {
+    for (size_t at = 0; at < b->bytes;) { /* those before the page that is not there */
         const struct dirent64 *d = (const struct dirent64 *)&b->quads[at / 8];
         long err = copyout(ubuf + *done, d, d->reclen);
 
@@ -166,14 +199,17 @@ static long directory_getdents(struct file *f, vaddr_t ubuf, size_t n, bool old)
     size_t done = 0;
     long err = 0;
 
-    b.ahead = false;
+    batch_init(&b);
     while (!err) {
         long end = read_batch(f->inode, pos, &b, n - done, old);
 
         err = copy_batch(&b, ubuf, &done, &pos);
         if (!err)
             err = end ? end : sched_loop_point() ? -EINTR : 0;
+        if (!err)
+            batch_grow(&b, n - done);
     }
+    batch_end(&b);
     __atomic_store_n(&f->pos, (int64_t)pos, __ATOMIC_RELAXED);
     if (done)
         inode_accessed(f->inode);

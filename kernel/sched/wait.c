@@ -39,27 +39,21 @@ void wait_queue_init(struct wait_queue *q, const char *name)
 }
 
 /* q is locked. */
-static inline void enqueue_locked(struct wait_queue *q, struct waiter *w, bool first)
+static inline void enqueue_locked(struct wait_queue *q, struct waiter *w)
 {
     w->thread = thread_self();
     w->home = q;
-    if (first)
-        list_add_head(&q->waiters, &w->link);
-    else
-        list_add_tail(&q->waiters, &w->link);
+    list_add_tail(&q->waiters, &w->link);
     __atomic_store_n(&w->queue, q, __ATOMIC_RELAXED);
 }
 
-static inline void enqueue(struct wait_queue *q, struct waiter *w, bool first)
+void wait_enqueue(struct wait_queue *q, struct waiter *w)
 {
     ipl_t ipl = spin_lock(&q->lock);
 
-    enqueue_locked(q, w, first);
+    enqueue_locked(q, w);
     spin_unlock(&q->lock, ipl);
 }
-
-void wait_enqueue(struct wait_queue *q, struct waiter *w) { enqueue(q, w, false); }
-void wait_enqueue_first(struct wait_queue *q, struct waiter *w) { enqueue(q, w, true); }
 
 struct timeout {
     struct timer timer;
@@ -196,7 +190,7 @@ int wait_if(struct wait_queue *q, bool (*must_wait)(void *), void *arg)
     if (unlikely(ipl != IPL_NONE || thread_spin_top(thread_self()) != NULL))
         lockcheck_may_not("waits", ipl, (uint64_t)__builtin_return_address(0));
     spin_lock_inline(&q->lock);
-    enqueue_locked(q, &w, false);
+    enqueue_locked(q, &w);
     spin_unlock_quickly(&q->lock);
     if (likely(must_wait(arg)))
         err = block_as(&w, WAIT_INTERRUPTIBLE, NULL);

@@ -51,9 +51,6 @@ void wait_queue_init(struct wait_queue *q, const char *name);
 /* Put the current thread on q, for the first time or again after a wake-up. Any IPL up to
    IPL_CLOCK, spinlocks below RANK_WAIT. */
 void wait_enqueue(struct wait_queue *q, struct waiter *w);
-/* The same, at the head of q: for a thread that was woken but found the condition taken by another.
- */
-void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
 /* Sleep until woken. Returns 0; -EINTR if the wait is interruptible and thread_interrupt() was
    called, or if it is killable and the thread is to end; -ETIMEDOUT when clock_ns() reaches
    deadline_ns. flags: one of the WAIT_ values above. IPL 0, no spinlock. */

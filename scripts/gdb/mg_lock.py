@@ -216,8 +216,10 @@ class ShowMutex(Command):
     def waiting(self, mutex: gdb.Value) -> list[str]:
         if not int(mutex["queue"]["waiters"]["next"]):
             return []
-        waiters = each(mutex["queue"]["waiters"], "struct waiter", "link")
-        return [holder(waiter["thread"]) for waiter in waiters]
+        turns = []  # the link is the first member of the first member
+        for leader in each(mutex["queue"]["waiters"], "struct turn", "waiter"):
+            turns += [leader, *each(leader["crowd"], "struct turn", "waiter")]
+        return [holder(turn["waiter"]["thread"]) for turn in turns]
 
     def mutexes(self) -> Iterator[tuple[str, gdb.Value]]:
         yield from static_variables("mutex")

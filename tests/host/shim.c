@@ -26,6 +26,7 @@
 #include "kernel/sched/rad.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
+#include "kernel/sched/turn.h"
 #include "mm/check/validate.h"
 #include "mm/object/object.h"
 #include "mm/phys/failure.h"
@@ -414,21 +415,15 @@ void wait_queue_init(struct wait_queue *q, const char *name)
     list_init(&q->waiters);
 }
 
-static void enqueue(struct wait_queue *q, struct waiter *w, bool first)
+void wait_enqueue(struct wait_queue *q, struct waiter *w)
 {
     pthread_mutex_lock(&q->mutex);
-    if (first)
-        list_add_head(&q->waiters, &w->link);
-    else
-        list_add_tail(&q->waiters, &w->link);
+    list_add_tail(&q->waiters, &w->link);
     w->thread = (struct thread *)current_hw;
     w->home = q;
     __atomic_store_n(&w->queue, q, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&q->mutex);
 }
-
-void wait_enqueue(struct wait_queue *q, struct waiter *w) { enqueue(q, w, false); }
-void wait_enqueue_first(struct wait_queue *q, struct waiter *w) { enqueue(q, w, true); }
 
 bool host_killed[MAX_CPUS];
 
@@ -493,6 +488,50 @@ static unsigned wake(struct wait_queue *q, unsigned limit)
     pthread_cond_broadcast(&q->cond);
     pthread_mutex_unlock(&q->mutex);
     return n;
+}
+
+/* Queues of turns, in the order that the kernel's have. */
+
+const void *host_user[MAX_CPUS];
+
+static void take_turn(struct wait_queue *q, struct turn *t, bool first)
+{
+    pthread_mutex_lock(&q->mutex);
+    if (first)
+        turn_join_first(&q->waiters, t);
+    else
+        turn_join(&q->waiters, t, host_user[host_cpu_id]);
+    t->waiter.thread = (struct thread *)current_hw;
+    t->waiter.home = q;
+    __atomic_store_n(&t->waiter.queue, q, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&q->mutex);
+}
+
+void turn_enqueue(struct wait_queue *q, struct turn *t) { take_turn(q, t, false); }
+void turn_enqueue_first(struct wait_queue *q, struct turn *t) { take_turn(q, t, true); }
+
+void turn_finish(struct turn *t)
+{
+    struct wait_queue *q = t->waiter.home;
+
+    pthread_mutex_lock(&q->mutex);
+    if (__atomic_load_n(&t->waiter.queue, __ATOMIC_RELAXED)) {
+        turn_leave(t);
+        __atomic_store_n(&t->waiter.queue, NULL, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&q->mutex);
+}
+
+void turn_wake(struct wait_queue *q)
+{
+    struct turn *t;
+
+    pthread_mutex_lock(&q->mutex);
+    t = turn_take(&q->waiters);
+    if (t)
+        __atomic_store_n(&t->waiter.queue, NULL, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&q->cond);
+    pthread_mutex_unlock(&q->mutex);
 }
 
 unsigned wake_one(struct wait_queue *q) { return wake(q, 1); }

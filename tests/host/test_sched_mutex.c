@@ -3,7 +3,8 @@
  * The algorithm of the mutex, run by POSIX threads: writers exclude all others, readers share, no
  * thread sleeps forever (an alarm ends a hung test), and the word is 0 when all threads have ended.
  * Some threads are to end now and then: they leave a wait without the mutex, and no wake-up is lost
- * with them.
+ * with them. Who waits is overtaken a bounded number of times by one that takes the mutex again and
+ * again; and users take turns, however many threads one of them has in the queue.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -82,12 +83,104 @@ static void *run(void *arg)
     return (void *)written;
 }
 
+/* ---- who waits is not overtaken for ever ---- */
+
+static void *wait_once(void *arg)
+{
+    mutex_word_lock_slow(&word, &queue, WAIT_UNINTERRUPTIBLE);
+    mutex_word_unlock(&word, &queue);
+    return arg;
+}
+
+/* A thread waits; each time it sleeps, or sleeps again, do as a release does, but take the mutex
+ * anew before it is woken, if that is possible. */
+static void overtake(void)
+{
+    unsigned overtaken = 0;
+    bool held = true;
+    pthread_t t;
+
+    word = MUTEX_WRITER;
+    pthread_create(&t, NULL, wait_once, NULL);
+    while (held && overtaken < 20) {
+        while (!(__atomic_load_n(&word, __ATOMIC_ACQUIRE) & MUTEX_WAITERS))
+            usleep(100);
+        __atomic_store_n(&word, mutex_word_left(word), __ATOMIC_RELEASE);
+        held = mutex_word_try_lock(&word);
+        overtaken += held;
+        turn_wake(&queue);
+    }
+    if (held)
+        mutex_word_unlock(&word, &queue);
+    pthread_join(t, NULL);
+    is(overtaken, MUTEX_LOSSES, "who waits is overtaken twice by one that came later");
+}
+
+/* ---- turns ---- */
+
+#define CROWD 100u
+
+/* A user with a crowd before those of two others, some of whom have left: who comes when? */
+static void take_turns(void)
+{
+    static const char users[3];
+    struct turn crowd[CROWD], one, two[2], back, *t;
+    struct list leaders = LIST_INIT(leaders);
+    unsigned before_one = 0, before_two = 0, n = 0, order = 0;
+
+    for (unsigned i = 0; i < CROWD; i++)
+        turn_join(&leaders, &crowd[i], &users[0]);
+    turn_join(&leaders, &one, &users[1]);
+    turn_join(&leaders, &two[0], &users[2]);
+    turn_join(&leaders, &two[1], &users[2]);
+    turn_leave(&crowd[0]); /* a leader, and one of its crowd */
+    turn_leave(&crowd[50]);
+    turn_leave(&two[0]);
+    turn_join_first(&leaders, &back);
+    is(list_length(&leaders), 4, "each user has one turn in the queue, and who came back its own");
+    ok(turn_take(&leaders) == &back, "who was woken too late is the first");
+    for (unsigned last = 0; (t = turn_take(&leaders)) != NULL; n++) {
+        if (t == &one)
+            before_one = n;
+        else if (t == &two[1])
+            before_two = n;
+        else
+            order += (unsigned)(t - crowd) > last, last = (unsigned)(t - crowd);
+    }
+    is(n, CROWD - 2 + 2, "nobody is lost who waits");
+    is(order, CROWD - 2, "the threads of a user in their order");
+    is(before_one, 1, "a single thread waits for one of a crowd that came before it");
+    is(before_two, 2, "as does that of a third user, and for the other single one");
+}
+
+/* More users than are compared: each is served all the same. */
+static void many_users(void)
+{
+    static const char users[4 * TURN_USERS];
+    struct turn turns[ARRAY_SIZE(users)][2], *t;
+    struct list leaders = LIST_INIT(leaders);
+    unsigned n = 0, second = 0;
+
+    for (unsigned k = 0; k < 2; k++)
+        for (unsigned i = 0; i < ARRAY_SIZE(users); i++)
+            turn_join(&leaders, &turns[i][k], &users[i]);
+    while ((t = turn_take(&leaders)) != NULL && ++n)
+        second += n <= ARRAY_SIZE(users) && (t - turns[0]) % 2;
+    is(n, 2 * ARRAY_SIZE(users), "many users are served");
+    is(second, 0, "each once before any a second time");
+}
+
 int main(void)
 {
     pthread_t t[THREADS];
     long written = 0;
 
     alarm(120);
+    take_turns();
+    many_users();
+    overtake();
+    for (unsigned i = 0; i < KILLABLE; i++)
+        host_user[i] = &host_user[i / 2];
     for (uintptr_t i = 0; i < THREADS; i++)
         pthread_create(&t[i], NULL, run, (void *)i);
     for (unsigned i = 0; __atomic_load_n(&ended, __ATOMIC_ACQUIRE) < THREADS; i++) {

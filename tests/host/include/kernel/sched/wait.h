@@ -37,7 +37,6 @@ struct waiter {
 
 void wait_queue_init(struct wait_queue *q, const char *name);
 void wait_enqueue(struct wait_queue *q, struct waiter *w);
-void wait_enqueue_first(struct wait_queue *q, struct waiter *w);
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns);
 void wait_finish(struct waiter *w);
 unsigned wake_one(struct wait_queue *q);
@@ -48,6 +47,8 @@ unsigned wake_all_follow(struct wait_queue *q);
 
 /* While set, killable waits of the thread that plays this CPU end with -EINTR. */
 extern bool host_killed[MAX_CPUS]; /* atomic */
+/* Whose turns those of that thread are (kernel/sched/turn.h). */
+extern const void *host_user[MAX_CPUS];
 
 /* The clock that deadlines refer to: nanoseconds of the host's monotonic clock. */
 uint64_t host_clock_ns(void);
