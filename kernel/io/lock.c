@@ -32,7 +32,7 @@
 #include "kernel/io/lock.h"
 
 #include "kernel/base/errno.h"
-#include "kernel/base/list.h"
+#include "kernel/base/order.h"
 #include "kernel/base/string.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
@@ -50,7 +50,8 @@
 struct file_locks {
     struct lock_set ranges; /* of processes and open files */
     struct lock_set flocks; /* of flock: whole files */
-    struct list requests;   /* of struct request; some are marks of walks, without a set */
+    struct order requests;  /* of struct request */
+    uint32_t passing;       /* calls that walk along them */
     /* These are changed with wait_mutex held, too. */
     uint32_t changing; /* calls that have taken out a part, and have not begun to wake */
     uint32_t walks;    /* that have begun to wake */
@@ -58,7 +59,7 @@ struct file_locks {
 
 /* A thread that waits; on its stack. */
 struct request {
-    struct list link; /* in file_locks.requests; shard's mutex */
+    struct order_node place; /* in file_locks.requests; shard's mutex */
     const struct file_locks *locks;
     const struct lock_set *set;
     const struct lock_range *want;
@@ -121,10 +122,8 @@ static struct file_locks *locks_of(struct inode *i)
 {
     struct file_locks *l = i->locks;
 
-    if (!l && (l = npp_alloc_zeroed(sizeof(*l))) != NULL) {
-        list_init(&l->requests);
+    if (!l && (l = npp_alloc_zeroed(sizeof(*l))) != NULL)
         __atomic_store_n(&i->locks, l, __ATOMIC_RELEASE);
-    }
     return l;
 }
 
@@ -134,7 +133,7 @@ static void trim(struct inode *i)
     struct file_locks *l = i->locks;
 
     if (!l || !lock_set_empty(&l->ranges) || !lock_set_empty(&l->flocks) ||
-        !list_empty(&l->requests) || l->changing)
+        !order_empty(&l->requests) || l->passing || l->changing)
         return;
     __atomic_store_n(&i->locks, NULL, __ATOMIC_RELEASE);
     npp_free(l, sizeof(*l));
@@ -260,36 +259,26 @@ static void begin_walk(struct file_locks *l, bool changing)
 
 /* A range of `set` was unlocked, or locked by less, after begin_change() or in one hold: wake the
  * requests for parts of it. Shard locked, but released after each AT_ONCE requests, of which a user
- * can have as many as threads. Two marks in the list, which keep i->locks there, say where the walk
- * is and where it ends: who asks again meanwhile, or for the first time, does so behind the end,
- * and has seen the change. */
+ * can have as many as threads. The walk goes by age: who asks again meanwhile, or for the first
+ * time, is younger than its end, and has seen the change. */
 static void wake(struct inode *i, const struct lock_set *set, const struct lock_range *of,
                  bool changing)
 {
     struct file_locks *l = i->locks;
-    struct request here = {0}, last = {0};
-    uint64_t since_ns = clock_ns();
-    struct list *at;
+    uint64_t since_ns = clock_ns(), age = 0, end = order_end(&l->requests);
+    struct order_node *at;
 
-    if (changing || !list_empty(&l->requests))
+    if (changing || !order_empty(&l->requests))
         begin_walk(l, changing);
-    if (list_empty(&l->requests))
-        return;
-    list_add_head(&l->requests, &here.link);
-    list_add_tail(&l->requests, &last.link);
-    for (unsigned n = 0; (at = list_next(&l->requests, &here.link)) != &last.link;) {
-        struct request *r = list_entry(at, struct request, link);
-
-        list_remove(&here.link);
-        list_add_after(at, &here.link);
-        if (!r->set)
-            continue;                     /* marks do not count: each turn passes requests */
-        pass(r, set, of->start, of->end); /* it goes away when it gets the mutex */
-        if (++n % AT_ONCE == 0)
+    l->passing++; /* l stays */
+    for (unsigned n = 1; (at = order_from(&l->requests, age)) != NULL && at->age < end; n++) {
+        age = at->age + 1;
+        /* It goes away when it gets the mutex. */
+        pass(container_of(at, struct request, place), set, of->start, of->end);
+        if (n % AT_ONCE == 0)
             mutex_pause(shard_of(i), &since_ns);
     }
-    list_remove(&here.link);
-    list_remove(&last.link);
+    l->passing--;
 }
 
 /* Wait until the lock `by`, which is in the way of `want`, may have gone. Shard locked, but not
@@ -306,13 +295,13 @@ static int wait_turn(struct inode *i, const struct lock_set *set, const struct l
         err = begin_wait(&r, by->owner);
     if (err)
         return err;
-    list_add_tail(&i->locks->requests, &r.link);
+    order_append(&i->locks->requests, &r.place);
     wait_enqueue(&r.queue, &w);
     mutex_unlock(shard_of(i));
     err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
     wait_finish(&w);
     mutex_lock(shard_of(i));
-    list_remove(&r.link);
+    order_remove(&i->locks->requests, &r.place);
     end_wait(&r);
     return err ? -ERESTARTSYS : 0;
 }

@@ -2,20 +2,25 @@
  * System V message queues.
  *
  * A queue has a mutex. Its messages are in a list by age, and in a tree by type and age, in which
- * the first message of a type and the one of the lowest type are found. A message goes directly to
- * the first waiting receiver that takes it, and is in no queue then; only that one is woken. Room
- * that becomes free is given to the senders in the order in which they came: whoever makes it
- * enters the messages of those who fit, and wakes them. Each message may have to be shown to all
- * receivers, so the mutex is released after each AT_ONCE steps, and who is to end leaves the rest
- * to the next sender.
+ * the first message of a type and the one of the lowest type are found. A message that is sent is
+ * shown to those who wait, in the order in which they came, and goes to the first that takes it;
+ * only that one is woken. Room that becomes free is given to the senders in the order in which they
+ * came: whoever makes it enters the messages of those who fit, and wakes them.
  *
- * Receivers and senders wait on lists, with structures on their stacks; "done" is set under the
+ * Each message may have to be shown to all receivers, of which there can be as many as threads, so
+ * the mutex is released after each AT_ONCE of them. Who begins to wait meanwhile has seen the
+ * message, which is in the queue, and need not be shown it; and if such a one, or the queue's end,
+ * takes it out, it is shown no more. All must be shown it, also if the sender is to end; but who
+ * lets others send and is to end leaves the rest of these to the next one.
+ *
+ * Receivers and senders wait in lists, with structures on their stacks; "done" is set under the
  * mutex, so a signal that comes at the same moment loses no message.
  */
 #include "kernel/ipc/msg.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/list.h"
+#include "kernel/base/order.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/sched/mutex.h"
@@ -24,8 +29,7 @@
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-#define AT_ONCE \
-    256u /* receivers looked at, or calls and messages ended, in one hold of the mutex */
+#define AT_ONCE 32u /* receivers looked at, or calls and messages ended, in one hold of the mutex */
 
 struct ipc_msg { /* nonpaged pool, charged to the sender */
     struct list link;
@@ -48,11 +52,12 @@ struct queue { /* nonpaged pool */
     struct list messages;
     struct treap by_type;
     uint64_t next_age;
-    struct list senders, receivers; /* of struct party */
+    struct order senders, receivers; /* of struct party */
 };
 
 struct party { /* on the stack of its thread; mutex */
-    struct list link;
+    struct order_node place;
+    struct order *in;
     struct wait_queue wait;
     uint32_t pid;
     bool done; /* atomic: read by the thread without the mutex */
@@ -113,8 +118,6 @@ static struct ipc_object *queue_make(void *arg, int *err)
     mutex_init(&q->lock, "message queue", MUTEX_IPC);
     q->limit = MSG_QUEUE_MAX;
     list_init(&q->messages);
-    list_init(&q->senders);
-    list_init(&q->receivers);
     return &q->ipc;
 }
 
@@ -206,6 +209,21 @@ static struct ipc_msg *oldest_of(const struct queue *q, int64_t type)
     return message_at(best);
 }
 
+/* Is the message of that type and age in the queue? */
+static bool is_there(const struct queue *q, int64_t type, uint64_t age)
+{
+    struct treap_node *n = q->by_type.root;
+
+    while (n) {
+        const struct ipc_msg *m = message_at(n);
+
+        if (m->type == type && m->age == age)
+            return true;
+        n = type < m->type || (type == m->type && age < m->age) ? n->left : n->right;
+    }
+    return false;
+}
+
 /* Does a receiver take messages of this type? */
 static bool wants(const struct party *r, int64_t type)
 {
@@ -241,41 +259,15 @@ static bool has_room(const struct queue *q, const struct ipc_msg *m)
 /* p's call is over. The thread may leave as soon as the mutex is free. */
 static void finish(struct party *p, int result)
 {
-    list_remove(&p->link);
+    order_remove(p->in, &p->place);
     p->result = result;
     __atomic_store_n(&p->done, true, __ATOMIC_RELEASE);
     wake_all(&p->wait);
 }
 
-/* Give m to a waiting receiver. Whoever cannot hold it learns that. False: nobody takes it. Adds to
- * *looked how many were looked at. */
-static bool hand_over(struct queue *q, struct ipc_msg *m, uint32_t pid, unsigned *looked)
+static struct party *party_of(struct order_node *n)
 {
-    struct party *r, *next;
-
-    list_for_each_entry_safe(r, next, &q->receivers, link) {
-        (*looked)++;
-        if (!wants(r, m->type))
-            continue;
-        if (m->nbytes > r->max && !(r->flags & MSG_NOERROR)) {
-            finish(r, -E2BIG);
-            continue;
-        }
-        note(q, m, true, pid);
-        note(q, m, false, r->pid);
-        r->m = m;
-        finish(r, 0);
-        return true;
-    }
-    return false;
-}
-
-static void deliver(struct queue *q, struct ipc_msg *m, uint32_t pid, unsigned *looked)
-{
-    if (hand_over(q, m, pid, looked))
-        return;
-    note(q, m, true, pid);
-    enter(q, m);
+    return n ? container_of(n, struct party, place) : NULL;
 }
 
 /* A long hold of the mutex, in portions. */
@@ -284,33 +276,66 @@ struct portions {
     unsigned steps;
 };
 
-/* One step more: release the mutex for a moment if there were many. */
-static void step(struct queue *q, struct portions *p)
+/* One step more: release the mutex for a moment if there were many. Was it released? */
+static bool step(struct queue *q, struct portions *p)
 {
     if (++p->steps < AT_ONCE)
-        return;
+        return false;
     p->steps = 0;
     mutex_pause(&q->lock, &p->since_ns);
+    return true;
 }
 
-/* Room has become free: let those send who fit, in their order. The mutex is released now and then:
- * each message may be shown to many receivers that want others. Who is to end wakes the first of
+/* Show a message that has been entered to the receivers that wait, until one takes it. Whoever
+ * cannot hold it learns that. */
+static void show(struct queue *q, struct ipc_msg *m, struct portions *p)
+{
+    uint64_t at = 0, end = order_end(&q->receivers), age = m->age;
+    int64_t type = m->type;
+    struct party *r;
+
+    while ((r = party_of(order_from(&q->receivers, at))) != NULL && r->place.age < end) {
+        at = r->place.age + 1;
+        if (wants(r, type) && m->nbytes > r->max && !(r->flags & MSG_NOERROR)) {
+            finish(r, -E2BIG);
+        } else if (wants(r, type)) {
+            take_out(q, m);
+            note(q, m, false, r->pid);
+            r->m = m;
+            finish(r, 0);
+            return;
+        }
+        if (step(q, p) && !is_there(q, type, age))
+            return; /* m may be freed */
+    }
+}
+
+/* Enter a message for which there is room; it is not the caller's any more. */
+static void deliver(struct queue *q, struct ipc_msg *m, uint32_t pid)
+{
+    note(q, m, true, pid);
+    enter(q, m);
+}
+
+/* Room has become free: let those send who fit, in their order. Who is to end wakes the first of
  * the rest, which goes on (sleep_in). */
 static void admit(struct queue *q)
 {
     struct portions p = {clock_ns(), 0};
+    struct party *s;
 
-    while (!list_empty(&q->senders)) {
-        struct party *s = list_entry(list_first(&q->senders), struct party, link);
+    while ((s = party_of(order_first(&q->senders))) != NULL) {
+        struct ipc_msg *m = s->m;
 
-        if (!has_room(q, s->m))
+        if (!has_room(q, m))
             return;
         if (thread_killed()) {
             wake_all(&s->wait);
             return;
         }
-        deliver(q, s->m, s->pid, &p.steps);
+        deliver(q, m, s->pid);
         finish(s, 0);
+        show(q, m, &p);
         step(q, &p);
     }
 }
@@ -341,12 +366,13 @@ static void close_queue(struct queue *q)
 
 /* Wait until somebody has finished p, which is put at the end of the list. Mutex held, but not
  * during the wait. */
-static int sleep_in(struct queue *q, struct list *list, struct party *p)
+static int sleep_in(struct queue *q, struct order *list, struct party *p)
 {
     struct waiter t;
 
     wait_queue_init(&p->wait, "message");
-    list_add_tail(list, &p->link);
+    p->in = list;
+    order_append(list, &p->place);
     wait_enqueue(&p->wait, &t);
     mutex_unlock(&q->lock);
     while (!__atomic_load_n(&p->done, __ATOMIC_ACQUIRE)) {
@@ -363,14 +389,14 @@ static int sleep_in(struct queue *q, struct list *list, struct party *p)
     mutex_lock(&q->lock); /* whoever was finishing p is through with it */
     if (p->done)
         return p->result;
-    list_remove(&p->link);
+    order_remove(list, &p->place);
     return -ERESTARTNOHAND;
 }
 
 int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type, bool wait)
 {
     struct party s = {.pid = c->pid, .m = m};
-    unsigned looked = 0;
+    struct portions p = {clock_ns(), 0};
     struct queue *q;
     int err = open_queue(c, id, IPC_WRITE, &q);
 
@@ -379,8 +405,9 @@ int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type
     m->type = type;
     if (ipc_is_removed(&q->ipc)) {
         err = -EIDRM;
-    } else if (has_room(q, m) && list_empty(&q->senders)) {
-        deliver(q, m, c->pid, &looked);
+    } else if (has_room(q, m) && order_empty(&q->senders)) {
+        deliver(q, m, c->pid);
+        show(q, m, &p);
     } else {
         err = wait ? sleep_in(q, &q->senders, &s) : -EAGAIN;
         if (err == -ERESTARTNOHAND)
@@ -492,10 +519,10 @@ int msg_set(const struct ipc_caller *c, int id, uint32_t uid, uint32_t gid, uint
 }
 
 /* The queue is removed: nobody begins to wait. */
-static void end_all(struct queue *q, struct list *parties, struct portions *p)
+static void end_all(struct queue *q, struct order *parties, struct portions *p)
 {
-    while (!list_empty(parties)) {
-        finish(list_entry(list_first(parties), struct party, link), -EIDRM);
+    while (!order_empty(parties)) {
+        finish(party_of(order_first(parties)), -EIDRM);
         step(q, p);
     }
 }

@@ -367,9 +367,9 @@ struct lnm_space *lnm_space_create(void)
    that defined them. SS$_ABORT: the thread is to end. */
 static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
-    struct lnm_name *n;
+    struct lnm_name *n = lnm_name_in_table(treap_first(&from->names));
 
-    list_for_each_entry(n, &from->names, in_table) {
+    for (; n; n = lnm_name_in_table(treap_next(&n->in_table))) {
         struct lnm_name *copy;
 
         if (thread_killed())
