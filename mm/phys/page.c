@@ -160,6 +160,10 @@ static int __attribute__((noinline)) alloc_counted(unsigned flags, enum page_typ
 
 int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
 {
+    uint32_t charge;
+
+    if (likely(!(flags & PA_SPECIAL)) && page_quick_charge(&charge))
+        return take(flags, type, rad, charge, out);
     if (failure_counting())
         return alloc_counted(flags, type, rad, out);
     return alloc_one(flags, type, rad, out);
@@ -308,11 +312,7 @@ static void batch_start(struct page_batch *b, pfn_t pfn)
 
 void page_batch_add_slow(struct page_batch *b, pfn_t pfn)
 {
-    struct page *p = page_of(pfn);
-
-    if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
-        page_unref(pfn);
-    } else if (!plainly_active(p)) {
+    if (!plainly_active(page_of(pfn))) {
         free_special(pfn.n);
     } else {
         page_batch_flush(b);

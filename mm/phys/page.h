@@ -138,18 +138,24 @@ static inline void page_batch_begin(struct page_batch *b, enum page_state state)
 {
     *b = (struct page_batch){.state = (uint8_t)state, .mark = PAGE_CACHED};
 }
+/* Drop a reference. True: it was the last one, and the page has been freed as by page_free(). */
+bool page_unref(pfn_t pfn);
 /* Free what the batch holds. */
 void page_batch_flush(struct page_batch *b);
-/* page_batch_add() for any page. */
+/* page_batch_add() for any page with one reference. */
 void page_batch_add_slow(struct page_batch *b, pfn_t pfn);
-/* page_unref(), at the latest at the next flush. */
+/* page_unref(), at the latest at the next flush. The count comes first: of the pages that a child
+   gives back, most are its parent's too. */
 static inline void page_batch_add(struct page_batch *b, pfn_t pfn)
 {
     struct page *p = page_of(pfn);
 
+    if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
+        page_unref(pfn);
+        return;
+    }
     if (unlikely(p->charge != b->charge || pfn.n - b->low >= b->span || b->count == 0 ||
-                 b->count == PAGE_BATCH || p->state != PAGE_ACTIVE || p->flags ||
-                 __atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1)) {
+                 b->count == PAGE_BATCH || p->state != PAGE_ACTIVE || p->flags)) {
         page_batch_add_slow(b, pfn);
         return;
     }
@@ -177,8 +183,6 @@ bool page_is_excluded(pfn_t first, uint64_t npages);
 bool page_entry_valid(pfn_t pfn);
 /* Add a reference to an active page; the caller holds one already. */
 void page_ref(pfn_t pfn);
-/* Drop a reference. True: it was the last one, and the page has been freed as by page_free(). */
-bool page_unref(pfn_t pfn);
 /* Mark an active page bad: when freed, it goes to the bad list and is no longer fluid. */
 void page_set_bad(pfn_t pfn);
 /* Zero a page by stores. */

@@ -439,12 +439,20 @@ static void __attribute__((noinline)) free_slow(void *p, size_t nbytes)
     spin_unlock(&pool_lock, ipl);
 }
 
+/* Is p a block of a, of the size of list i? False also where only free_slow() can tell. */
+static inline bool is_listed_block(const struct pool_area *a, uint64_t p, uint64_t i)
+{
+    if (likely(i < 62))
+        return pool_area_is_small_block(a, p, i + 1);
+    return i < LISTS && pool_area_is_long_block(a, p, i + 1);
+}
+
 void npp_free(void *p, size_t nbytes)
 {
     uint64_t i = (nbytes - 1) / POOL_GRAIN;
     struct pool_area *a = area_of((uint64_t)p);
 
-    if (unlikely(!a || !pool_area_is_small_block(a, (uint64_t)p, i + 1) ||
+    if (unlikely(!a || !is_listed_block(a, (uint64_t)p, i) ||
                  ((uint64_t *)p)[1] == pool_seal((uint64_t)p) || pool_check != 0))
         free_slow(p, nbytes);
     else

@@ -56,6 +56,22 @@ static inline bool pool_area_is_small_block(const struct pool_area *a, uint64_t 
     return ((low | high) & ((2UL << k) - 1)) == (1 | 1UL << k);
 }
 
+/* The same for k of 64 and more, word by word. */
+static inline bool pool_area_is_long_block(const struct pool_area *a, uint64_t p, uint64_t k)
+{
+    uint64_t off = p - a->base, n = off / POOL_GRAIN, w = n / 64, last = (n + k) / 64;
+
+    if (unlikely(k < 64 || off >= a->size || off % POOL_GRAIN || k > (a->size - off) / POOL_GRAIN))
+        return false;
+    if (__atomic_load_n(&a->starts[w], __ATOMIC_RELAXED) >> (n % 64) != 1)
+        return false;
+    while (++w < last)
+        if (__atomic_load_n(&a->starts[w], __ATOMIC_RELAXED))
+            return false;
+    return __atomic_load_n(&a->starts[last], __ATOMIC_RELAXED) << (63 - (n + k) % 64) == UINT64_C(1)
+                                                                                             << 63;
+}
+
 /* ---- the variable list: mm/pool/pool_var.c ---- */
 
 struct pool_block { /* header of a free block, in its first 16 bytes */

@@ -131,7 +131,10 @@ static pte_t *__attribute__((noinline)) create_slow(struct page_table *pt, vaddr
     if (level == 2)
         return p;
     table = table_behind(pt, p, 2);
-    return table ? table + pte_l3_index(va) : NULL;
+    if (!table)
+        return NULL;
+    pt_remember(pt, va, pte_pfn(pt_load(p)));
+    return table + pte_l3_index(va);
 }
 
 pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)

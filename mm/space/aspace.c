@@ -56,6 +56,29 @@ struct map_entry *map_entry_alloc(void)
     return e;
 }
 
+struct map_entry *map_entry_copy(const struct map_entry *from)
+{
+    uint16_t account = pool_account();
+    struct map_entry *e = npp_alloc_charged(sizeof(*e), account);
+
+    if (!e)
+        return NULL;
+    e->start = from->start;
+    e->end = from->end;
+    e->inner = from->inner;
+    e->prot = from->prot;
+    e->max_prot = from->max_prot;
+    e->locked = e->fresh = 0;
+    e->flags = from->flags;
+    e->account = account;
+    e->ops = from->ops;
+    e->object = NULL;
+    e->offset = from->offset;
+    e->low = from->low;
+    e->smap = NULL;
+    return e;
+}
+
 void map_entry_free(struct map_entry *e) { npp_free_charged(e, sizeof(*e), e->account); }
 
 void map_entry_destroy(struct map_entry *e)

@@ -134,9 +134,9 @@ extern void (*aspace_entries_gone)(void);
 /* Create an empty address space with one reference, whose pages come from domain `rad` if possible.
    NULL: out of memory. */
 struct aspace *aspace_create(unsigned rad);
-/* fork: copy src. soon: n addresses to which the child is going to write at once, any ones; n is
-   small and does not depend on the user. NULL: out of memory, and the contents of src are
-   unchanged. */
+/* fork: copy src. soon: n addresses to which the child is going to write at once, any ones; n is at
+   most FORK_ADDRESSES. NULL: out of memory, and the contents of src are unchanged. */
+#define FORK_ADDRESSES 4u
 struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsigned n);
 static inline struct aspace *aspace_fork(struct aspace *src)
 {

@@ -7,6 +7,12 @@
 #include "mm/pt/pte_forms.h"
 #include "mm/space/aspace.h"
 
+/* Allocate an entry like `from`, without its object, its section and its lock in memory, for
+   aspace_append_locked(). NULL: out of memory. */
+struct map_entry *map_entry_copy(const struct map_entry *from);
+/* Insert an entry behind all others. The caller counts it (struct aspace_counts). Mutex exclusive,
+   or nobody else knows the space. */
+void aspace_append_locked(struct aspace *as, struct map_entry *e);
 /* Take the entry out of the list and the tree; the caller frees it. Mutex exclusive. */
 void aspace_remove_locked(struct aspace *as, struct map_entry *e);
 /* Move the end of e, within what is free behind it, or down. Mutex exclusive. */

@@ -108,6 +108,17 @@ void aspace_insert_locked(struct aspace *as, struct map_entry *e)
     count_peak(&as->counts.vsize_peak, as->counts.vsize);
 }
 
+void aspace_append_locked(struct aspace *as, struct map_entry *e)
+{
+    struct list *l = list_last(&as->entries);
+    struct map_entry *before = l ? list_entry(l, struct map_entry, link) : NULL;
+
+    e->pt = &as->pt;
+    e->gap = e->start - (before ? before->end : 0);
+    span_insert(&as->tree, &e->span, before ? &before->span : NULL, NULL);
+    list_add_tail(&as->entries, &e->link);
+}
+
 void aspace_remove_locked(struct aspace *as, struct map_entry *e)
 {
     struct map_entry *after = next_of(as, e);

@@ -28,21 +28,24 @@
  */
 #include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
 
-#define FORGET_AFTER 16u
+#define FORGET_AFTER   16u
+#define GROUPS_AT_ONCE 2u /* groups of PTEs that are shared under one hold of the object's lock */
 
-/* Pages with the mark, found while their PTEs were shared. */
+/* Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
+   that the caller names. */
 struct fork_noted {
     unsigned n;
     struct noted_page {
         const struct map_entry *e; /* of the parent */
         pte_t *p, *to;             /* its PTE and the child's */
-    } page[FORK_SOON];
+    } page[FORK_SOON + FORK_ADDRESSES];
 };
 
 static void __attribute__((noinline)) note(struct fork_noted *noted, const struct map_entry *e,
@@ -86,7 +89,7 @@ static unsigned share_ptes(const struct map_entry *e, struct fork_noted *noted, 
     return (unsigned)(upto - rest);
 }
 
-/* The same for n pages of a group of PTEs of entry e; the lock of its object is taken. They are
+/* The same for n pages of up to GROUPS_AT_ONCE groups of PTEs of entry e; the lock of its object is taken. They are
  * counted before it is released, as a reverse walk may take them away from then on. */
 static void share_group(const struct map_entry *e, struct aspace *dst, pte_t *p, pte_t *to,
                         vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
@@ -102,28 +105,32 @@ static void share_group(const struct map_entry *e, struct aspace *dst, pte_t *p,
         spin_unlock(e->object->lock, ipl);
 }
 
-/* Share the pages of e that one table of src maps, from va on. 0 or -ENOMEM. */
-static int share_table(struct aspace *src, struct map_entry *e, struct aspace *dst, vaddr_t va,
+/* Share the pages of e that the table of the level-2 PTE l2 maps, from va on. 0 or -ENOMEM. */
+static int share_table(const pte_t *l2, struct map_entry *e, struct aspace *dst, vaddr_t va,
                        vaddr_t end)
 {
-    pte_t *p = pt_lookup(&src->pt, va, 3), *to;
-    uint32_t left = __atomic_load_n(&pt_page_of(p)->aux, __ATOMIC_RELAXED);
-    uint32_t groups;
+    pte_t *p = pt_table(pt_load(l2)) + pte_l3_index(va), *to;
+    struct page *table = pt_page_of(p), *copy;
+    uint32_t left = __atomic_load_n(&table->aux, __ATOMIC_RELAXED);
+    uint64_t n = (end - va) >> PAGE_SHIFT;
     unsigned others = 0;
-    uint64_t n;
+    uint64_t groups;
 
     if (!left)
         return 0;
-    to = pt_create(&dst->pt, va, 3);
+    to = pt_recent(&dst->pt, va, &copy);
+    if (!to)
+        to = pt_create(&dst->pt, va, 3);
     if (!to)
         return -ENOMEM;
-    n = (end - va) >> PAGE_SHIFT;
-    groups = __atomic_load_n(&pt_page_of(p)->groups, __ATOMIC_RELAXED) & pt_groups(p, n);
+    groups = __atomic_load_n(&table->groups, __ATOMIC_RELAXED) & pt_groups(p, n);
     pt_mark_groups(to, groups);
-    for (; left && groups; groups &= groups - 1) {
-        pte_t *first = pt_group(p, bit_lowest(groups)), *from = MAX(first, p);
-        const pte_t *upto = MIN(first + PT_GROUP, p + n);
+    while (left && groups) {
+        unsigned k = bit_lowest(groups);
+        pte_t *first = pt_group(p, k), *from = MAX(first, p);
+        const pte_t *upto = MIN(first + GROUPS_AT_ONCE * PT_GROUP, p + n);
 
+        groups &= ~(((UINT64_C(1) << GROUPS_AT_ONCE) - 1) << k);
         share_group(e, dst, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
                     (uint64_t)(upto - from), &left, &others);
     }
@@ -141,10 +148,13 @@ int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struc
         object_attach_entry(e->object, child);
     if (e->flags & MAPF_SHARED)
         return 0;
-    while (!err && va < e->end && (va = pt_skip_holes(&src->pt, va, e->end)) < e->end) {
+    for (pte_t *l2 = pt_next_table(&src->pt, &va, e->end); l2;
+         l2 = pt_step_table(&src->pt, l2, &va, e->end)) {
         vaddr_t end = MIN(e->end, (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN);
 
-        err = thread_killed() ? -EINTR : share_table(src, e, dst, va, end);
+        err = thread_killed() ? -EINTR : share_table(l2, e, dst, va, end);
+        if (err)
+            break;
         va = end;
     }
     return err;
@@ -152,86 +162,95 @@ int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struc
 
 static int fork_entry(struct aspace *src, struct map_entry *e, struct aspace *dst)
 {
-    struct map_entry *child = map_entry_alloc();
+    struct map_entry *child = map_entry_copy(e);
 
     if (!child)
         return -ENOMEM;
-    child->start = e->start;
-    child->end = e->end;
-    child->prot = e->prot;
-    child->max_prot = e->max_prot;
-    child->flags = e->flags;
-    child->ops = e->ops;
-    child->offset = e->offset;
-    child->low = e->low;
-    child->inner = e->inner;
-    aspace_insert_locked(dst, child);
+    aspace_append_locked(dst, child);
     return e->ops->fork ? e->ops->fork(src, e, dst, child) : 0;
 }
 
-/* Let the child's PTE `to` have a copy of the page that it shares with the parent's PTE p, which
-   keeps the page itself. */
-static int copy_for_child(struct aspace *dst, const struct map_entry *e, pte_t *p, pte_t *to)
-{
-    pfn_t pfn = pte_pfn(pt_load(to)), copy;
-
-    if (page_alloc(0, PAGE_T_PROCESS, dst->pt.home_rad, &copy) != 0)
-        return -ENOMEM;
-    page_copy(copy, pfn);
-    page_of(copy)->owner = kseg_paddr(to).a;
-    pt_store(to, pte_make(copy, pt_user_bits(e->prot, true)));
-    page_unref(pfn);
-    if (__atomic_load_n(&page_of(pfn)->refcnt, __ATOMIC_ACQUIRE) != 1)
-        return 0; /* older children have it too */
-    __atomic_store_n(&page_of(pfn)->owner, kseg_paddr(p).a, __ATOMIC_RELAXED);
-    pt_store(p, pte_make(pfn, pt_user_bits(e->prot, true)));
-    return 0;
-}
-
-/* The child is going to write at va at once, and the parent probably too: copy that page now, and
-   neither takes a fault for it; unless there is no private page that can be written. 0 or
-   -ENOMEM.
+/* Let the child's PTE have page `copy`, a copy of the page that it shares with the parent's PTE,
+   which keeps the page itself.
    The parent's mutex is held exclusively and its translations have been flushed, so no thread
    writes to the page while it is copied, and none has a translation that allows more than the PTE.
    One that another thread fetches meanwhile allows less than the PTE will: then a write faults once
    more. */
-static int copy_at_once(struct aspace *src, struct aspace *dst, vaddr_t va)
+static void copy_for_child(const struct noted_page *k, pfn_t copy)
 {
-    struct map_entry *e = aspace_lookup_locked(src, va);
-    pte_t *to = e && (e->prot & MAP_W) ? pt_lookup(&dst->pt, va, 3) : NULL;
-    pte_t pte = to ? pt_load(to) : 0;
+    pte_t bits = pt_user_bits(k->e->prot, true);
+    pfn_t pfn = pte_pfn(pt_load(k->to));
 
-    if (pte_maps_page(va, pte) && (pte & (PTE_SW_COW | PTE_SW_SHARED)) == PTE_SW_COW)
-        return copy_for_child(dst, e, pt_lookup(&src->pt, va, 3), to);
-    return 0;
+    page_copy(copy, pfn);
+    page_of(copy)->owner = kseg_paddr(k->to).a;
+    pt_store(k->to, pte_make(copy, bits));
+    page_unref(pfn);
+    if (__atomic_load_n(&page_of(pfn)->refcnt, __ATOMIC_ACQUIRE) != 1)
+        return; /* older children have it too */
+    __atomic_store_n(&page_of(pfn)->owner, kseg_paddr(k->p).a, __ATOMIC_RELAXED);
+    pt_store(k->p, pte_make(pfn, bits));
 }
 
-/* Copy the pages that were noted, as copy_at_once() does, or clear their marks. */
-static int copy_noted(struct aspace *src, struct aspace *dst, const struct fork_noted *noted)
+/* The child is going to write at va at once, and the parent probably too: if there is a private
+   page that can be written, it is to be copied, and neither takes a fault for it. */
+static void note_address(struct aspace *src, struct aspace *dst, vaddr_t va,
+                         struct fork_noted *noted)
 {
-    bool forget = ++src->forks % FORGET_AFTER == 0;
-    int err = 0;
+    struct map_entry *e = aspace_lookup_locked(src, va);
+    pte_t *to = e ? pt_lookup(&dst->pt, va, 3) : NULL;
 
-    for (unsigned i = 0; i < noted->n && !err; i++) {
-        const struct noted_page *k = &noted->page[i];
-        pte_t pte = pt_load(k->to);
+    if (!to || !pte_maps_page(va, pt_load(to)))
+        return;
+    for (unsigned i = 0; i < noted->n; i++)
+        if (noted->page[i].to == to)
+            return;
+    noted->page[noted->n++] = (struct noted_page){e, pt_lookup(&src->pt, va, 3), to};
+}
 
-        if (forget)
-            __atomic_store_n(&page_of(pte_pfn(pte))->soon, 0, __ATOMIC_RELAXED);
-        else if ((k->e->prot & MAP_W) && (pte & PTE_SW_COW))
-            err = copy_for_child(dst, k->e, k->p, k->to);
+/* May the child have a copy of the page, which is private and shared with the parent only for now?
+ */
+static bool to_copy(const struct noted_page *k)
+{
+    return (k->e->prot & MAP_W) && (pt_load(k->to) & (PTE_SW_COW | PTE_SW_SHARED)) == PTE_SW_COW;
+}
+
+/* Copy the pages that were noted, or clear their marks, and copy those of n addresses. 0 or
+   -ENOMEM. */
+static int copy_soon(struct aspace *src, struct aspace *dst, const vaddr_t *soon, unsigned n,
+                     struct fork_noted *noted)
+{
+    pfn_t page[ARRAY_SIZE(noted->page)];
+    unsigned copies = 0;
+
+    if (++src->forks % FORGET_AFTER == 0) {
+        for (unsigned i = 0; i < noted->n; i++)
+            __atomic_store_n(&page_of(pte_pfn(pt_load(noted->page[i].to)))->soon, 0,
+                             __ATOMIC_RELAXED);
+        noted->n = 0;
     }
-    return err;
+    for (unsigned i = 0; i < n; i++)
+        note_address(src, dst, soon[i], noted);
+    for (unsigned i = 0; i < noted->n; i++)
+        if (to_copy(&noted->page[i]))
+            noted->page[copies++] = noted->page[i];
+    if (!copies)
+        return 0;
+    if (page_alloc_bulk(0, PAGE_T_PROCESS, dst->pt.home_rad, page, copies) != 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < copies; i++)
+        copy_for_child(&noted->page[i], page[i]);
+    return 0;
 }
 
 struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsigned n)
 {
     struct aspace *dst = aspace_new(src->pt.home_rad);
-    struct fork_noted noted = {0};
+    struct fork_noted noted;
     struct map_entry *e;
     struct tb_gather g;
     int err;
 
+    KASSERT(n <= FORK_ADDRESSES, "a fork names few addresses");
     if (!dst)
         return NULL;
     if (mutex_lock_killable(&src->lock) != 0) {
@@ -239,6 +258,7 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
         return NULL;
     }
     dst->next_region_id = src->next_region_id;
+    noted.n = 0;
     dst->noted = &noted;
     err = region_fork_locked(src, dst);
     if (!err)
@@ -247,13 +267,14 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
             if (err)
                 break;
         }
+    dst->counts.vsize = dst->counts.vsize_peak = src->counts.vsize;
+    dst->counts.data = src->counts.data;
+    dst->counts.entries = src->counts.entries;
     tb_gather_begin(&g, &src->pt.loaded, TB_FORK);
     g.nvas = TB_GATHER_VAS + 1; /* everything */
     tb_gather_flush(&g);
-    for (unsigned i = 0; i < n && !err; i++)
-        err = copy_at_once(src, dst, soon[i]);
     if (!err)
-        err = copy_noted(src, dst, &noted);
+        err = copy_soon(src, dst, soon, n, &noted);
     dst->noted = NULL;
     mutex_unlock(&src->lock);
     if (err) {

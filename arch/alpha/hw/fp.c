@@ -35,16 +35,14 @@ void fp_sync(void)
     pal_swpipl(ipl);
 }
 
-void fp_init(struct thread_hw *t)
-{
-    memset(t->fp.f, 0, sizeof(t->fp.f));
-    t->fp.f[FP_FPCR] = FPCR_INITIAL;
-}
+void fp_init(struct thread_hw *t) { t->fp.f[FP_FPCR] = FPCR_INITIAL; }
 
 void fp_inherit(struct thread_hw *t)
 {
-    fp_sync();
-    t->fp = current_hw->fp;
+    if (fp_used()) { /* otherwise both are as fp_init() makes them */
+        fp_sync();
+        t->fp = current_hw->fp;
+    }
     t->pcb.flags = current_hw->pcb.flags;
 }
 
@@ -52,6 +50,8 @@ void fp_reset(void)
 {
     uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
 
+    if (fp_used())
+        memset(&current_hw->fp, 0, sizeof(current_hw->fp));
     fp_init(current_hw);
     if (cpu_self()->fp_stale) {
         pal_wrfen(1);

@@ -33,7 +33,7 @@ void fp_sync(void);
 /* Set all registers to 0 and FPCR to FPCR_INITIAL, as of a thread of a process that has not used
    the unit (exec). */
 void fp_reset(void);
-/* The same in hw.fp of a thread that has not run yet and belongs to no process. */
+/* The same in hw.fp, all zero, of a thread that has not run yet and belongs to no process. */
 void fp_init(struct thread_hw *t);
 /* Give t, which has not run yet, the registers of the current thread (fork). */
 void fp_inherit(struct thread_hw *t);

@@ -141,6 +141,26 @@ context_switch:
     .end context_switch
 
 /*
+ * void context_load_pcb(struct hwpcb *pcb)
+ * Input: $16 a PCB of this CPU that is not loaded, filled in for the current thread but for KSP. The
+ * caller's stack stays in use. IPL: as context_switch. PALcode may change what it may change there.
+ */
+    .globl context_load_pcb
+    .ent context_load_pcb
+    .type context_load_pcb, @function
+context_load_pcb:
+    .frame $30, 0, $26
+    .cfi_startproc
+    .prologue 0
+    stq $30, PCB_KSP($16)
+    sll $16, 22, $16            /* physical address: the block lies in KSEG */
+    srl $16, 22, $16
+    call_pal PAL_SWPCTX
+    ret $31, ($26), 1
+    .cfi_endproc
+    .end context_load_pcb
+
+/*
  * void thread_trampoline(void) -- the first code of a new thread, to which context_switch returns.
  * Input: $0 the thread that ran before, $9 (from context_prepare) the start function. Unwinders
  * stop here, because the return address is undefined.

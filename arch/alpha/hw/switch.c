@@ -23,15 +23,22 @@ void context_prepare(struct thread_hw *t, void (*start)(struct thread_hw *))
     t->kstack_limit = t->kstack_base + STACK_RESERVE;
 }
 
+void context_load_pcb(struct hwpcb *pcb); /* switch.S */
+
+/* The thread switches to itself, by the PCB of this CPU that is not loaded. The registers are the
+   same before and after, those of floating point too. */
 void context_load_root(uint64_t ptbr)
 {
     struct thread_hw *t = current_hw;
+    struct cpu *c = t->cpu;
+    struct hwpcb *pcb = &c->pcb[c->pcb_live ^= 1];
 
-    /* The thread switches to itself. Its PCB must contain the current USP and unique value, which
-       context_switch loads from there. */
     t->pcb.ptbr = ptbr;
-    t->pcb.usp = pal_rdusp();
-    t->pcb.unique = pal_rdunique();
-    context_switch(t, t);
+    pcb->ptbr = ptbr;
+    pcb->usp = pal_rdusp();
+    pcb->unique = pal_rdunique();
+    pcb->cycles = pcb->asn = 0;
+    pcb->flags = t->pcb.flags & HW_FP_USED; /* FEN, as it is */
+    context_load_pcb(pcb);
     pal_tbi(-1, 0); /* the ASN is the same, so translations by the old root must be invalidated */
 }
