@@ -216,8 +216,9 @@ static bool to_copy(const struct noted_page *k)
 
 /* Copy the pages that were noted, or clear their marks, and copy those of n addresses. 0 or
    -ENOMEM. */
-static int copy_soon(struct aspace *src, struct aspace *dst, const vaddr_t *soon, unsigned n,
-                     struct fork_noted *noted)
+static int __attribute__((noinline)) copy_soon(struct aspace *src, struct aspace *dst,
+                                               const vaddr_t *soon, unsigned n,
+                                               struct fork_noted *noted)
 {
     pfn_t page[ARRAY_SIZE(noted->page)];
     unsigned copies = 0;

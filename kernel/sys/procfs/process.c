@@ -22,18 +22,25 @@ struct process *proc_find_locked(const struct proc_id *who)
     return p && p->start_ns == who->start_ns ? p : NULL;
 }
 
+static int look_into(const struct process *self, const struct process *p)
+{
+    if (!p)
+        return -ENOENT;
+    if (self->euid != 0 && (self->euid != p->uid || self->euid != p->euid || self->euid != p->suid))
+        return -EACCES;
+    return 0;
+}
+
 int proc_may_look_into(const struct proc_id *who)
 {
     const struct process *self = process_self();
-    ipl_t ipl = spin_lock(&process_lock);
-    const struct process *p = proc_find_locked(who);
-    int err = 0;
+    ipl_t ipl;
+    int err;
 
-    if (!p)
-        err = -ENOENT;
-    else if (self->euid != 0 &&
-             (self->euid != p->uid || self->euid != p->euid || self->euid != p->suid))
-        err = -EACCES;
+    if (proc_if_self(who))
+        return look_into(self, self);
+    ipl = spin_lock(&process_lock);
+    err = look_into(self, proc_find_locked(who));
     spin_unlock(&process_lock, ipl);
     return err;
 }
@@ -328,12 +335,15 @@ static long readlink_root(const struct proc_inode *i, char *buf, size_t n)
 
 static long readlink_exe(const struct proc_inode *i, char *buf, size_t n)
 {
+    const struct process *self = proc_if_self(&i->who);
     struct program_path *path = NULL;
     long r = proc_may_look_into(&i->who);
     ipl_t ipl;
 
     if (r)
         return r;
+    if (self && self->program) /* only exec changes it, which is by this thread */
+        return (long)str_copy(buf, self->program->text, n);
     ipl = spin_lock(&process_lock);
     const struct process *p = proc_find_locked(&i->who);
     if (p)

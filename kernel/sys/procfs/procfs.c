@@ -1,7 +1,7 @@
 /*
- * The names of /proc. No inode is kept: each look-up creates one, which remembers its entry and the
- * process, and it is freed with its last reference. So what exists follows from the process table
- * alone, and a file of a process that has ended answers ENOENT.
+ * The names of /proc. Of what is about a process no inode is kept: each look-up creates one, which
+ * remembers its entry and the process, and it is freed with its last reference. So what exists
+ * follows from the process table alone, and a file of a process that has ended answers ENOENT.
  */
 #include "kernel/sys/procfs/procfs.h"
 
@@ -38,9 +38,16 @@ bool proc_name_number(const struct fs_name *name, uint32_t *number)
 /* The owner of a process: of the files about it. */
 static int owner_of(const struct proc_id *who, uint32_t *uid, uint32_t *gid)
 {
-    ipl_t ipl = spin_lock(&process_lock);
-    const struct process *p = proc_find_locked(who);
+    const struct process *p = proc_if_self(who);
+    ipl_t ipl;
 
+    if (p) {
+        *uid = p->euid;
+        *gid = p->egid;
+        return 0;
+    }
+    ipl = spin_lock(&process_lock);
+    p = proc_find_locked(who);
     if (p) {
         *uid = p->euid;
         *gid = p->egid;
@@ -63,20 +70,11 @@ static uint64_t ino_of(const struct proc_inode *dir, const struct proc_entry *en
     return MAX(x >> 32, 1ul); /* 0 would be a removed name */
 }
 
-int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *entry,
-                      const struct proc_id *who, uint32_t number, struct inode **out)
+/* Fill in i, which is all zero, for `entry` in dir. */
+static void init(struct proc_inode *i, const struct proc_inode *dir, const struct proc_entry *entry,
+                 const struct proc_id *who, uint32_t number, const struct fs_new *what)
 {
-    struct fs_new what = {.mode = entry->mode};
-    struct proc_inode *i;
-    int err = who->pid ? owner_of(who, &what.uid, &what.gid) : 0;
-
-    if (err)
-        return err;
-    i = npp_alloc(sizeof(*i));
-    if (!i)
-        return -ENOMEM;
-    memset(i, 0, sizeof(*i));
-    inode_init(&i->inode, &proc_fs, &proc_ops, &what);
+    inode_init(&i->inode, &proc_fs, &proc_ops, what);
     if (!inode_is_dir(&i->inode))
         mutex_init(&i->inode.lock, "proc file", MUTEX_PROC_FILE);
     i->inode.ino = ino_of(dir, entry, number);
@@ -90,14 +88,34 @@ int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *ent
         inode_ref(parent);
         i->inode.parent = parent;
     }
+}
+
+int proc_inode_create(const struct proc_inode *dir, const struct proc_entry *entry,
+                      const struct proc_id *who, uint32_t number, struct inode **out)
+{
+    struct fs_new what = {.mode = entry->mode};
+    struct proc_inode *i;
+    int err = who->pid ? owner_of(who, &what.uid, &what.gid) : 0;
+
+    if (err)
+        return err;
+    i = npp_alloc(sizeof(*i));
+    if (!i)
+        return -ENOMEM;
+    memset(i, 0, sizeof(*i));
+    init(i, dir, entry, who, number, &what);
     *out = &i->inode;
     return 0;
 }
 
+/* By bytes: names are short, and most differ in the first. */
 static inline bool is_name(const char *text, const struct fs_name *name)
 {
-    return *text == *name->text && strlen(text) == name->len &&
-           memcmp(text, name->text, name->len) == 0;
+    uint32_t k = 0;
+
+    while (k < name->len && text[k] == name->text[k])
+        k++;
+    return k == name->len && !text[k];
 }
 
 static int proc_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
@@ -105,9 +123,15 @@ static int proc_lookup(struct inode *dir, const struct fs_name *name, struct ino
     const struct proc_inode *d = proc_inode_of(dir);
     const struct proc_entry *e = d->entry;
 
-    for (unsigned k = 0; k < e->nchild; k++)
-        if (is_name(e->child[k].name, name))
+    for (unsigned k = 0; k < e->nchild; k++) {
+        if (!is_name(e->child[k].name, name))
+            continue;
+        if (!e->child[k].kept)
             return proc_inode_create(d, &e->child[k], &d->who, 0, out);
+        *out = &e->child[k].kept->inode;
+        inode_ref(*out);
+        return 0;
+    }
     return e->find ? e->find(d, name, out) : -ENOENT;
 }
 
@@ -219,6 +243,15 @@ static void proc_usage(const struct fs *fs, struct fs_usage *u)
     u->magic = PROC_MAGIC;
 }
 
+/* Boot: make the inode of an entry of the root that is kept. */
+static void keep(const struct proc_entry *e)
+{
+    const struct fs_new what = {.mode = e->mode};
+
+    if (e->kept)
+        init(e->kept, &root, e, &root.who, 0, &what);
+}
+
 void procfs_boot(void)
 {
     struct fs_new what = {.mode = S_IFDIR | 0555};
@@ -231,6 +264,8 @@ void procfs_boot(void)
     inode_init(&root.inode, &proc_fs, &proc_ops, &what);
     root.inode.nlink = 2;
     root.entry = &proc_root_entry;
+    for (unsigned k = 0; k < root.entry->nchild; k++)
+        keep(&root.entry->child[k]);
     err = tree_mount("/proc", &proc_fs);
     if (err)
         panic("/proc cannot be mounted: error %d", err);

@@ -48,6 +48,9 @@ struct proc_entry {
     /* Symbolic links that lead to an open or otherwise known file, whatever its name is: the inode
      * with a reference. NULL: the text is followed. */
     int (*follow)(const struct proc_inode *i, struct inode **out);
+    /* Of a name in the root that is looked up often: its inode, which is always there. NULL: each
+     * look-up creates one. */
+    struct proc_inode *kept;
     /* Directories: a table of n entries. Names that come and go are in addition found by `find`
      * (-ENOENT) and listed by `next`: the first number from `from` on with its entry, or
      * -ENOENT. */
@@ -85,6 +88,14 @@ bool proc_name_number(const struct fs_name *name, uint32_t *number);
 /* reader.c: open files that show an entry's text. */
 extern const struct file_ops proc_file_ops;
 
+/* The current process, if it is the one, and has one thread: nobody else changes what the files
+ * about it show of its identity and program, so no lock is needed. NULL: it is not so. */
+static inline struct process *proc_if_self(const struct proc_id *who)
+{
+    struct process *p = process_self();
+
+    return p && p->pid == who->pid && p->start_ns == who->start_ns && process_alone(p) ? p : NULL;
+}
 /* process.c: the process, live or zombie, or NULL when it has ended. Table lock held. */
 struct process *proc_find_locked(const struct proc_id *who);
 /* 0, -ENOENT; or -EACCES: the caller is neither the superuser nor the owner of the process. */
