@@ -47,6 +47,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/io/pipe_private.h"
 #include "kernel/io/splice.h"
+#include "kernel/sched/mutex_inline.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/check/validate.h"
@@ -138,7 +139,8 @@ static int __attribute__((noinline)) wait_taken_unlock(struct pipe *p)
     return err;
 }
 
-static inline int lock_to_read(struct pipe *p, bool nonblock, bool *end)
+static inline __attribute__((always_inline)) int lock_to_read(struct pipe *p, bool nonblock,
+                                                              bool *end)
 {
     *end = false;
     for (;;) {
@@ -147,7 +149,7 @@ static inline int lock_to_read(struct pipe *p, bool nonblock, bool *end)
         if (is_idle(p))
             err = nonblock ? -EAGAIN : wait_to_read(p);
         if (!err)
-            err = mutex_lock_killable(&p->lock);
+            err = mutex_lock_killable_inline(&p->lock);
         if (unlikely(err))
             return err;
         if (pipe_is_taken(p)) {
@@ -209,7 +211,8 @@ static __attribute__((noinline)) long read_parts(struct pipe *p, vaddr_t ubuf, s
     return (long)done;
 }
 
-long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
+static inline __attribute__((always_inline)) long read_some(struct pipe *p, vaddr_t ubuf, size_t n,
+                                                            bool nonblock)
 {
     uint64_t rest;
     size_t within;
@@ -235,14 +238,19 @@ long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
     pipe_set_count(p, rest);
     p->head = rest ? (p->head + n) % PIPE_BYTES : 0;
     wake = p->writes_waiting != 0;
-    mutex_unlock(&p->lock);
+    mutex_unlock_inline(&p->lock);
     tell_writers(p, wake);
     return (long)n;
 }
 
+long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
+{
+    return read_some(p, ubuf, n, nonblock);
+}
+
 static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
 {
-    return pipe_read_some(f->priv, ubuf, n, f->flags & O_NONBLOCK);
+    return read_some(f->priv, ubuf, n, f->flags & O_NONBLOCK);
 }
 
 void pipe_filled(struct pipe *p) { tell_readers(p); }
@@ -358,7 +366,7 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
 
     if (!n)
         return 0;
-    err = mutex_lock_killable(&p->lock);
+    err = mutex_lock_killable_inline(&p->lock);
     if (unlikely(err))
         return err;
     /* Often they fit into a page that is there. */
@@ -374,7 +382,7 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
         return err;
     }
     pipe_set_count(p, p->count + n);
-    mutex_unlock(&p->lock);
+    mutex_unlock_inline(&p->lock);
     tell_readers(p);
     return (long)n;
 }

@@ -145,7 +145,7 @@ void sched_own_priority(unsigned prio)
     __atomic_store_n(&t->prio, (uint8_t)prio, __ATOMIC_RELAXED); /* also read without the lock */
     if (prio == PRIO_NORMAL)
         runq_resume(rq, t, clock_cycles());
-    if (prioq_has(&rq->ready, prio + 1))
+    if (runq_has(rq, prio + 1))
         runq_kick(rq);
     spin_unlock_at_ipl(&rq->lock);
     ipl_restore(ipl);

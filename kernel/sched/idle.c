@@ -129,7 +129,7 @@ static unsigned busiest(cpumask_t others, uint32_t *load)
 
     for (cpumask_t m = others; m; m &= m - 1) {
         unsigned i = bit_lowest(m);
-        uint32_t its = prioq_has(&runqs[i].ready, 0) ? load_of(i) : 0;
+        uint32_t its = runq_has(&runqs[i], 0) ? load_of(i) : 0;
 
         if (its > *load) {
             best = i;
@@ -170,7 +170,7 @@ static unsigned longest(unsigned self)
         unsigned i = bit_lowest(m);
         uint32_t n = runq_ready(&runqs[i]) + !cpu_is_idle(i);
 
-        if (n > most && prioq_has(&runqs[i].ready, 0)) {
+        if (n > most && runq_has(&runqs[i], 0)) {
             best = i;
             most = n;
         }
@@ -196,7 +196,7 @@ static bool idle_work(const struct runq *rq)
 {
     bool (*work)(void) = __atomic_load_n(&sched_idle_work, __ATOMIC_ACQUIRE);
 
-    return work && !prioq_has(&rq->ready, 0) && work();
+    return work && !runq_has(rq, 0) && work();
 }
 
 static void wait_for_interrupt(void)
@@ -221,7 +221,7 @@ void sched_idle_loop(void)
 
     for (;;) {
         ipl_set(IPL_CLOCK);
-        if (!prioq_has(&rq->ready, 0))
+        if (!runq_has(rq, 0))
             idle_steal(self);
         ipl_restore(IPL_NONE); /* switches to a thread that has become ready */
         if (idle_work(rq))
@@ -229,7 +229,7 @@ void sched_idle_loop(void)
         if (perturb_keeps_awake(self))
             continue;
         ipl_set(IPL_IPI);
-        if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) && !prioq_has(&rq->ready, 0))
+        if (!__atomic_load_n(&cpus[self].resched, __ATOMIC_ACQUIRE) && !runq_has(rq, 0))
             wait_for_interrupt();
         ipl_restore(IPL_NONE);
     }

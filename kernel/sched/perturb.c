@@ -76,8 +76,7 @@ static void point(struct timer *t)
     struct thread *self = thread_self();
 
     __atomic_store_n(&pc->points, pc->points + 1, __ATOMIC_RELAXED);
-    if ((draw(&pc->random) & preempt_mask) == 0 && self != rq->idle &&
-        prioq_has(&rq->ready, self->prio)) {
+    if ((draw(&pc->random) & preempt_mask) == 0 && self != rq->idle && runq_has(rq, self->prio)) {
         __atomic_store_n(&pc->preemptions, pc->preemptions + 1, __ATOMIC_RELAXED);
         rq->pass = true;
         spin_lock_at_ipl(&rq->lock);

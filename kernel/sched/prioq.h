@@ -35,14 +35,6 @@ static inline bool prioq_has(const struct prioq *q, unsigned prio)
     return (uint64_t)__atomic_load_n(&q->bitmap, __ATOMIC_ACQUIRE) >> prio != 0;
 }
 
-/* Set or clear the bit of a priority whose items the caller keeps elsewhere. */
-static inline void prioq_mark(struct prioq *q, unsigned prio, bool any)
-{
-    uint32_t bit = 1u << prio;
-
-    __atomic_store_n(&q->bitmap, any ? q->bitmap | bit : q->bitmap & ~bit, __ATOMIC_RELAXED);
-}
-
 static inline void prioq_init(struct prioq *q)
 {
     q->bitmap = 0;

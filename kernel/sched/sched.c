@@ -10,7 +10,7 @@
  * Meanwhile nobody else finds the thread on a queue, and a waker finds it RUNNABLE.
  *
  * The switch. The run queue's lock is acquired by the thread that gives up the CPU and released by
- * the thread that gets it (finish_switch). So if another CPU, holding that lock, finds a thread
+ * the thread that gets it (sched_finish_switch). So if another CPU, holding that lock, finds a thread
  * WAITING, the thread's registers are saved and its stack is not in use; and a DEAD thread can be
  * freed.
  *
@@ -51,6 +51,7 @@
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/rad.h"
+#include "kernel/sched/sched_quick.h"
 #include "kernel/sched/spinlock_quick.h"
 #include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
@@ -299,55 +300,17 @@ static void __attribute__((noinline)) wake_elsewhere(struct runq *rq, struct thr
     wake_slowly(t, clear, follow);
 }
 
-/* t, which is ready now, may preempt its CPU's thread. rq is locked; releases the lock. */
-static void __attribute__((noinline)) wake_kicking(struct runq *rq, const struct thread *t)
-{
-    if (preempts(rq, t))
-        runq_kick(rq);
-    spin_unlock_at_ipl(&rq->lock);
-}
-
-/* Does t, which is WAITING on rq, become ready without anything to decide? It does if it goes to
-   the queue of the thread that runs there, which has no other ready thread, and others wait for
-   neither. */
-static inline bool wakes_simply(const struct runq *rq, const struct thread *t)
-{
-    const struct fair_queue *q = t->fair.queue;
-
-    return t->state == THREAD_WAITING && !rq->several && t->prio == PRIO_NORMAL && q != NULL &&
-           q->root == NULL && q->current == &rq->current->fair && t->held_mutexes == 0 &&
-           __atomic_load_n(&t->wants, __ATOMIC_RELAXED) == NULL;
-}
-
-/* Most wake-ups are simple; for them this calls nothing, and so needs no frame. */
+/* The usual case of a lock that is free calls nothing, and so needs no frame. */
 void sched_wake(struct thread *t, struct wait_queue **clear, bool follow)
 {
     struct runq *rq = __atomic_load_n(&t->runq, __ATOMIC_RELAXED);
 
-    if (unlikely(!spin_lock_quickly(&rq->lock))) {
+    if (unlikely(!spin_lock_quickly(&rq->lock)))
         wake_slowly(t, clear, follow);
-        return;
-    }
-    if (unlikely(rq != __atomic_load_n(&t->runq, __ATOMIC_RELAXED))) {
+    else if (unlikely(rq != __atomic_load_n(&t->runq, __ATOMIC_RELAXED)))
         wake_elsewhere(rq, t, clear, follow);
-        return;
-    }
-    if (unlikely(!wakes_simply(rq, t))) {
-        wake_locked(rq, t, clear, follow);
-        return;
-    }
-    if (clear)
-        __atomic_store_n(clear, NULL, __ATOMIC_RELEASE);
-    __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
-    thread_state_set_locked(t, THREAD_RUNNABLE);
-    fair_place(&t->fair);
-    fair_insert_only(&t->fair);
-    runq_note_ready(rq, t, true);
-    trace(rq, clock_cycles(), TRACE_READY, t->tid, 0, 0);
-    if (unlikely(fair_precedes(&t->fair, &rq->current->fair)))
-        wake_kicking(rq, t);
     else
-        spin_unlock_quickly(&rq->lock);
+        wake_locked(rq, t, clear, follow);
 }
 
 /* Both stores are made under one hold of the lock under which block() checks, and in this order,
@@ -412,51 +375,45 @@ static void __attribute__((noinline)) after_switch(struct runq *rq, struct threa
         runq_deliver(from);
 }
 
-/* The first thing that the new thread does: release the lock that was held across the switch. */
-static inline void finish_switch(void)
+void sched_finish_slowly(struct runq *rq, struct thread *from)
 {
-    struct runq *rq = runq_self();
-    struct thread *from = rq->switched_from;
-
     ipl_set(IPL_CLOCK);
-    if (from->root_mask && from->root_mask != thread_self()->root_mask)
-        __atomic_fetch_and(from->root_mask, ~(1ul << cpu_self()->id), __ATOMIC_ACQ_REL);
     if (unlikely(rq->after != AFTER_NOTHING))
         after_switch(rq, from);
     else
         spin_unlock_at_ipl(&rq->lock);
 }
 
-/* Report that the thread gives up the CPU while it holds a spinlock besides the run queue's. */
-static void __attribute__((cold, noinline)) lock_held(const struct runq *rq, struct thread *t)
+/* Report that the thread gives up the CPU while it holds a spinlock besides the run queue's. To the
+ * compiler it returns (noipa), so that it can be the last action of a function without a frame. */
+static void __attribute__((cold, noipa)) lock_held(const struct runq *rq, struct thread *t)
 {
     if (thread_spin_top(t) == &rq->lock)
         thread_spin_top_set(t, rq->lock.below);
     lockcheck_left("gives up the CPU", (uint64_t)__builtin_return_address(0));
 }
 
-/* Switch this CPU to next. rq is this CPU's, locked; the current thread's state is set, it is on
-   its queue, if any, and its time is accounted for up to `cycles`. Returns with the lock released
-   when the current thread runs again, perhaps on another CPU. */
-static inline __attribute__((always_inline)) void switch_to(struct runq *rq, struct thread *next,
-                                                            uint32_t cycles)
+/* Switch this CPU to next, which is not the idle thread unless `self`, the current one, is none of
+ * the fair rule either, and is of self's group or has its share. rq is this CPU's, locked; self's
+ * state is set, it is on its queue, if any, and its time is accounted for up to `cycles`. The last
+ * action of its caller: so self's registers are saved once, by the switch. Returns when self runs
+ * again, perhaps on another CPU, which then calls sched_finish_switch() before all else. */
+static inline __attribute__((always_inline)) void switch_last(struct runq *rq, struct thread *self,
+                                                              struct thread *next, uint32_t cycles)
 {
-    struct thread *self = thread_self();
-
     trace(rq, cycles, TRACE_SWITCH, next->tid, self->tid, self->state);
     next->start_cycles = cycles;
-    if (unlikely(rq->several) && next->group != self->group && rq->fair.root)
-        sched_set_share(rq, next);
     count_up(&next->switches);
     count_up(&rq->switches);
     thread_state_set_locked(next, THREAD_RUNNING);
     rq->current = next;
     rq->switched_from = self;
-    __atomic_store_n(&self->hw.cpu->idle, next == rq->idle, __ATOMIC_RELAXED);
     /* The run queue's lock passes to next. It is the only one: a thread that gives up the CPU holds
        no other. */
-    if (unlikely(thread_spin_top(self) != &rq->lock || rq->lock.below != NULL))
+    if (unlikely(thread_spin_top(self) != &rq->lock || rq->lock.below != NULL)) {
         lock_held(rq, self);
+        return;
+    }
     thread_spin_top_set(self, NULL);
     thread_spin_top_set(next, &rq->lock);
     __atomic_store_n(&rq->lock.holder, next, __ATOMIC_RELAXED);
@@ -468,7 +425,18 @@ static inline __attribute__((always_inline)) void switch_to(struct runq *rq, str
        and cpu->current is still self: entry code would compare SP with the wrong thread's limit. */
     ipl_set(IPL_HIGH);
     context_switch(&self->hw, &next->hw);
-    finish_switch();
+}
+
+/* The same for any next: the idle thread, or one of another group. */
+static void __attribute__((noinline)) switch_any(struct runq *rq, struct thread *next,
+                                                 uint32_t cycles)
+{
+    struct thread *self = thread_self();
+
+    if (unlikely(rq->several) && next->group != self->group && rq->fair.root)
+        sched_set_share(rq, next);
+    __atomic_store_n(&self->hw.cpu->idle, next == rq->idle, __ATOMIC_RELAXED);
+    switch_last(rq, self, next, cycles);
 }
 
 /* next was chosen because it is urgent. If others are too, it gives up the CPU as soon as it has no
@@ -487,16 +455,16 @@ static struct thread *pick(struct runq *rq, uint32_t cycles)
 {
     struct thread *next;
 
-    if (rq->ready.bitmap == 0)
-        return rq->idle;
-    if (likely(prioq_top(&rq->ready) == PRIO_NORMAL)) {
+    if (unlikely(prioq_has(&rq->ready, PRIO_NORMAL + 1)))
+        return thread_of_link(prioq_pop(&rq->ready));
+    if (likely(rq->fair_ready != 0)) {
         next = thread_of_node(fair_pick(&rq->fair, cycles));
         runq_note_taken(rq, next, NULL);
         if (unlikely(next->fair.urgent != FAIR_CALM))
             end_hurry_early(next);
         return next;
     }
-    return thread_of_link(prioq_pop(&rq->ready));
+    return rq->ready.bitmap ? thread_of_link(prioq_pop(&rq->ready)) : rq->idle;
 }
 
 /* A reschedule that was requested of this CPU is being made. */
@@ -507,8 +475,8 @@ static inline void clear_resched(struct runq *rq, struct thread *self)
     __atomic_fetch_and(&self->hw.syscall_exit, ~EXIT_RESCHED, __ATOMIC_RELAXED);
 }
 
-/* The thread that is to run when the current one, accounted for, has stopped being ready. */
-static struct thread *__attribute__((noinline)) stop_and_pick(struct runq *rq, uint32_t cycles)
+/* The current thread, accounted for, has stopped being ready: switch to the best one. */
+static void __attribute__((noinline)) stop_and_pick(struct runq *rq, uint32_t cycles)
 {
     struct thread *self = thread_self();
 
@@ -516,34 +484,34 @@ static struct thread *__attribute__((noinline)) stop_and_pick(struct runq *rq, u
         runq_stop(rq, self, cycles);
     if (self->hw.cpu->resched)
         clear_resched(rq, self);
-    return pick(rq, cycles);
+    switch_any(rq, pick(rq, cycles), cycles);
 }
 
 /* The current thread, whose state is set, stops being ready, and another runs. rq is this CPU's,
-   locked; returns with the lock released. If nothing else is to be decided, the CPU stays with the
-   thread's group, whose next thread is often its only other one: that is the short path. */
-static inline __attribute__((always_inline)) void stop_and_schedule(struct runq *rq)
+   locked; as switch_last(). If nothing else is to be decided, the CPU stays with the thread's
+   group, whose next thread is often its only other one: that is the short path. */
+static inline __attribute__((always_inline)) void stop_and_switch(struct runq *rq)
 {
     struct thread *self = thread_self(), *next;
     uint32_t cycles = clock_cycles();
     struct fair_node *n;
 
     account(self, cycles);
-    if (likely(self->prio == PRIO_NORMAL && !self->hw.cpu->resched &&
-               (n = self->fair.queue->root) && !fair_has_children(n) && !n->inner)) {
-        self->fair.queue->current = fair_pop(self->fair.queue);
-        next = thread_of_node(n);
-        runq_note_taken(rq, next, self);
-    } else {
-        next = stop_and_pick(rq, cycles);
+    if (unlikely(self->prio != PRIO_NORMAL || self->hw.cpu->resched ||
+                 !(n = self->fair.queue->root) || fair_has_children(n) || n->inner)) {
+        stop_and_pick(rq, cycles);
+        return;
     }
-    switch_to(rq, next, cycles);
+    self->fair.queue->current = fair_pop(self->fair.queue);
+    next = thread_of_node(n);
+    runq_note_taken(rq, next, self);
+    switch_last(rq, self, next, cycles);
 }
 
 void sched_block_locked(struct runq *rq)
 {
     thread_state_set_locked(thread_self(), THREAD_WAITING);
-    stop_and_schedule(rq);
+    stop_and_switch(rq);
 }
 
 void sched_exit_current(void)
@@ -555,14 +523,14 @@ void sched_exit_current(void)
     spin_lock_at_ipl(&rq->lock);
     thread_state_set_locked(thread_self(), THREAD_DEAD);
     rq->after = AFTER_RETIRE;
-    stop_and_schedule(rq);
+    stop_and_switch(rq);
     panic("a dead thread runs");
 }
 
 void sched_thread_start(struct thread_hw *previous)
 {
     (void)previous;
-    finish_switch();
+    sched_finish_switch();
     ipl_restore(IPL_NONE);
     thread_self()->entry(thread_self()->arg);
     thread_exit();
@@ -603,7 +571,7 @@ static struct thread *requeue(struct runq *rq, bool pass, uint32_t cycles)
 /*
  * The current thread gives up the CPU but stays ready. If its affinity no longer includes this CPU,
  * the next thread that runs here moves it to another CPU, once its stack is not in use
- * (after_switch). rq is this CPU's, locked; returns with the lock released.
+ * (after_switch). rq is this CPU's, locked; returns with the lock released, at IPL_CLOCK or above.
  */
 static void requeue_and_schedule(struct runq *rq, bool pass)
 {
@@ -613,7 +581,8 @@ static void requeue_and_schedule(struct runq *rq, bool pass)
     thread_state_set_locked(self, THREAD_RUNNABLE);
     if (unlikely(!(self->affinity & (1ul << runq_cpu(rq))))) {
         rq->after = AFTER_CARRY;
-        stop_and_schedule(rq);
+        stop_and_switch(rq);
+        sched_finish_switch();
         return;
     }
     cycles = clock_cycles();
@@ -621,7 +590,8 @@ static void requeue_and_schedule(struct runq *rq, bool pass)
     clear_resched(rq, self);
     next = requeue(rq, pass, cycles);
     if (next != self) {
-        switch_to(rq, next, cycles);
+        switch_any(rq, next, cycles);
+        sched_finish_switch();
         return;
     }
     thread_state_set_locked(self, THREAD_RUNNING);
@@ -646,7 +616,7 @@ void sched_preempt(void)
 void thread_yield(void)
 {
     /* Only a hint: at IPL 0 this thread may be moved to another CPU between the two reads. */
-    if (!prioq_has(&runq_self()->ready, thread_self()->prio))
+    if (!runq_has(runq_self(), thread_self()->prio))
         return;
 
     ipl_t old = ipl_set(IPL_CLOCK);
@@ -655,7 +625,7 @@ void thread_yield(void)
     if (unlikely(old != IPL_NONE || thread_spin_top(thread_self()) != NULL))
         lockcheck_may_not("yields", old, (uint64_t)__builtin_return_address(0));
     spin_lock_at_ipl(&rq->lock);
-    if (prioq_has(&rq->ready, thread_self()->prio)) {
+    if (runq_has(rq, thread_self()->prio)) {
         if (likely(thread_self()->prio == PRIO_NORMAL))
             fair_forgo(&thread_self()->fair);
         requeue_and_schedule(rq, true);

@@ -39,8 +39,8 @@ struct trace_event {
 
 struct runq {
     struct spinlock lock; /* RANK_SCHED */
-    /* The ready threads, except those of PRIO_NORMAL; the bit of PRIO_NORMAL says whether there are
-       any of these. Protected by lock; bitmap and count are also read as hints. */
+    /* The ready threads, except those of PRIO_NORMAL. Protected by lock; bitmap and count are also
+       read as hints. */
     struct prioq ready;
     struct fair_queue fair; /* the threads of PRIO_NORMAL; protected by lock */
     /* Those that are ready, a list of those among them that may run on another CPU, the newest
@@ -54,7 +54,7 @@ struct runq {
     struct thread *current;       /* protected by lock; also read by own CPU */
     struct thread *idle;          /* constant once the CPU is online */
     struct thread *switched_from; /* set before the switch, read after it, lock held */
-    uint8_t after;                /* AFTER_*: what finish_switch is to do with it; as above */
+    uint8_t after;                /* AFTER_*: what sched_finish_switch() does with it; as above */
     uint64_t next_tick_ns;        /* own CPU, IPL_CLOCK */
     uint64_t ticks;               /* atomic: written by own CPU, read by the watchdog */
     uint64_t switches;            /* protected by lock; atomic: read as a statistic */
@@ -100,6 +100,13 @@ static inline uint32_t runq_ready(const struct runq *rq)
     return prioq_count(&rq->ready) + __atomic_load_n(&rq->fair_ready, __ATOMIC_RELAXED);
 }
 
+/* Is a thread of priority prio, up to PRIO_COUNT, or above ready? A hint without the lock. */
+static inline bool runq_has(const struct runq *rq, unsigned prio)
+{
+    return prioq_has(&rq->ready, prio) ||
+           (prio <= PRIO_NORMAL && __atomic_load_n(&rq->fair_ready, __ATOMIC_ACQUIRE) != 0);
+}
+
 /* Of t's user, the threads that are ready or run on the CPU of rq have become one more, t, if sign
    is 1, or one less, -1. There are several CPUs. Lock held. */
 static inline void runq_count_active(struct runq *rq, const struct thread *t, int sign)
@@ -114,11 +121,7 @@ static inline void runq_count_active(struct runq *rq, const struct thread *t, in
 static inline __attribute__((always_inline)) void runq_note_ready(struct runq *rq, struct thread *t,
                                                                   bool comes)
 {
-    uint32_t n = rq->fair_ready;
-
-    __atomic_store_n(&rq->fair_ready, n + 1, __ATOMIC_RELAXED);
-    if (n == 0)
-        prioq_mark(&rq->ready, PRIO_NORMAL, true);
+    __atomic_store_n(&rq->fair_ready, rq->fair_ready + 1, __ATOMIC_RELAXED);
     if (unlikely(rq->several)) {
         if (comes)
             runq_count_active(rq, t, 1);
@@ -132,11 +135,7 @@ static inline __attribute__((always_inline)) void runq_note_ready(struct runq *r
 static inline __attribute__((always_inline)) void runq_note_taken(struct runq *rq, struct thread *t,
                                                                   const struct thread *gone)
 {
-    uint32_t n = rq->fair_ready - 1;
-
-    __atomic_store_n(&rq->fair_ready, n, __ATOMIC_RELAXED);
-    if (n == 0)
-        prioq_mark(&rq->ready, PRIO_NORMAL, false);
+    __atomic_store_n(&rq->fair_ready, rq->fair_ready - 1, __ATOMIC_RELAXED);
     if (unlikely(rq->several)) {
         if (gone)
             runq_count_active(rq, gone, -1);
@@ -266,9 +265,12 @@ static inline void account(struct thread *t, uint32_t cycles)
 /* Lock the run queue that t belongs to. The caller is at IPL_CLOCK. */
 struct runq *runq_lock_of(const struct thread *t);
 
-/* Put the current thread to sleep, with this CPU's run queue rq locked, until it is woken by
- * sched_wake(). Returns with the lock released, at IPL_CLOCK, possibly on another CPU. */
+/* Put the current thread to sleep, with this CPU's run queue rq locked as its only spinlock, until
+ * it is woken by sched_wake(). Returns at IPL_HIGH, possibly on another CPU, and the caller calls
+ * sched_finish_switch() (sched_quick.h) at once. */
 void sched_block_locked(struct runq *rq);
+/* The rest of sched_finish_switch() where there is more to do: see there. */
+void sched_finish_slowly(struct runq *rq, struct thread *from);
 /* Have the CPU of rq (locked) choose a thread anew as soon as it returns to IPL 0 or to user
    mode. */
 void runq_kick(struct runq *rq);

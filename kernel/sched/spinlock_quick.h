@@ -10,22 +10,26 @@
 #include "kernel/sched/lockstat.h"
 #include "kernel/sched/thread.h"
 
+/* An exchange takes fewer instructions than a compare-and-swap, and stores no other value. */
 static inline bool spin_try_take(struct spinlock *l)
 {
-    uint64_t free = 0;
-
-    return __atomic_compare_exchange_n(&l->taken, &free, 1, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    return __atomic_exchange_n(&l->taken, 1, __ATOMIC_ACQUIRE) == 0;
 }
 
-/* Note that t has taken l, at pc. */
-static inline void spin_note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
+/* Note that t, whose innermost lock was `below`, has taken l, at pc. */
+static inline void spin_note_above(struct spinlock *l, struct thread *t, struct spinlock *below,
+                                   uint64_t pc)
 {
     __atomic_store_n(&l->holder, t, __ATOMIC_RELAXED);
-    l->below = thread_spin_top(t);
+    l->below = below;
     __atomic_signal_fence(__ATOMIC_RELEASE); /* an interrupt may walk the chain from here on */
     thread_spin_top_set(t, l);
     l->taken_at = pc;
+}
+
+static inline void spin_note_taken(struct spinlock *l, struct thread *t, uint64_t pc)
+{
+    spin_note_above(l, t, thread_spin_top(t), pc);
 }
 
 static inline bool spin_rank_rises(const struct spinlock *l, const struct thread *t)
@@ -41,11 +45,17 @@ static inline bool spin_is_plain(const struct spinlock *l, const struct thread *
     return thread_spin_top(t) == l && !lockstat_on(LOCKSTAT_SPIN);
 }
 
-static inline void spin_release_plain(struct spinlock *l, struct thread *t)
+/* Release l, above which `below` is innermost. */
+static inline void spin_release_to(struct spinlock *l, struct thread *t, struct spinlock *below)
 {
-    thread_spin_top_set(t, l->below);
+    thread_spin_top_set(t, below);
     __atomic_store_n(&l->holder, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);
+}
+
+static inline void spin_release_plain(struct spinlock *l, struct thread *t)
+{
+    spin_release_to(l, t, l->below);
 }
 
 /* As spin_lock_at_ipl(). False: l was not taken. */
@@ -60,44 +70,39 @@ static inline __attribute__((always_inline)) bool spin_lock_quickly(struct spinl
     return true;
 }
 
-/* As spin_lock_at_ipl(), of which the usual case is in line. */
-static inline __attribute__((always_inline)) void spin_lock_inline(struct spinlock *l)
+/* The same for a caller that knows what the checks would ask: it has set the IPL to that of l
+ * itself, and its innermost lock is `below`, of a lower rank, or NULL: it has none. So l need not be
+ * checked again when the same function releases it, by spin_release_to(). */
+static inline __attribute__((always_inline)) bool spin_lock_above(struct spinlock *l,
+                                                                  struct spinlock *below)
 {
-    if (unlikely(!spin_lock_quickly(l)))
-        spin_lock_at_ipl(l);
+    if (unlikely(lockstat_on(LOCKSTAT_SPIN) || !spin_try_take(l)))
+        return false;
+    spin_note_above(l, thread_self(), below, cpu_pc());
+    return true;
 }
 
-/* As spin_lock(), of which the usual case is in line. */
-static inline __attribute__((always_inline)) ipl_t spin_lock_raising(struct spinlock *l)
+/* As spin_lock() for a caller that holds no spinlock, at IPL 0. False: l was not taken. So for
+ * spin_lock_above(), l need not be checked again when the same function releases it. */
+static inline __attribute__((always_inline)) bool spin_lock_first(struct spinlock *l)
 {
-    struct thread *t = thread_self();
     ipl_t old;
 
-    if (unlikely(lockstat_on(LOCKSTAT_SPIN) || thread_spin_top(t) != NULL))
-        return spin_lock(l);
+    if (unlikely(lockstat_on(LOCKSTAT_SPIN) || thread_spin_top(thread_self()) != NULL))
+        return false;
     old = ipl_set(l->ipl);
-    if (unlikely(old > l->ipl || !spin_try_take(l))) {
+    if (unlikely(old != IPL_NONE || !spin_try_take(l))) {
         ipl_set(old);
-        return spin_lock(l);
+        return false;
     }
-    spin_note_taken(l, t, (uint64_t)__builtin_return_address(0));
-    return old;
+    spin_note_above(l, thread_self(), NULL, cpu_pc());
+    return true;
 }
 
-/* As spin_unlock(). */
-static inline __attribute__((always_inline)) void spin_unlock_lowering(struct spinlock *l,
-                                                                       ipl_t old)
+/* Does a reschedule wait for this CPU's IPL to be 0? Then call sched_preempt(). */
+static inline bool spin_resched_pending(void)
 {
-    struct thread *t = thread_self();
-
-    if (unlikely(!spin_is_plain(l, t) || l->below != NULL || old != IPL_NONE)) {
-        spin_unlock(l, old);
-        return;
-    }
-    spin_release_plain(l, t);
-    ipl_set(IPL_NONE);
-    if (unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
-        sched_preempt();
+    return unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED) != 0);
 }
 
 /* As ipl_restore(IPL_NONE). */
@@ -108,19 +113,8 @@ static inline __attribute__((always_inline)) void ipl_restore_none(void)
         return;
     }
     ipl_set(IPL_NONE);
-    if (unlikely(__atomic_load_n(&current_hw->cpu->resched, __ATOMIC_RELAXED)))
+    if (spin_resched_pending())
         sched_preempt();
-}
-
-/* As spin_unlock_at_ipl(), to be a function's last action. */
-static inline __attribute__((always_inline)) void spin_unlock_quickly(struct spinlock *l)
-{
-    struct thread *t = thread_self();
-
-    if (unlikely(!spin_is_plain(l, t)))
-        spin_unlock_at_ipl(l);
-    else
-        spin_release_plain(l, t);
 }
 
 #endif

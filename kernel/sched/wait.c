@@ -29,6 +29,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/sched/lockcheck.h"
 #include "kernel/sched/sched_private.h"
+#include "kernel/sched/sched_quick.h"
 #include "kernel/sched/spinlock_quick.h"
 #include "kernel/sched/timer.h"
 
@@ -82,56 +83,79 @@ static bool wait_killable(struct thread *t)
     return true;
 }
 
-/* Sleep until the waiter is woken, *done is set, or a signal came that ends this kind of wait; each
- * of these may have happened already. */
-static inline __attribute__((always_inline)) int block_as(struct waiter *w, unsigned flags,
-                                                          const bool *done)
+/* Is the wait of t for w over, of the kind `flags`? 1: w was woken, as it may have been before;
+ * -ETIMEDOUT: *done is set; -EINTR: a signal came that ends this kind of wait; 0: sleep, and be
+ * woken by such a signal. The run queue's lock is held. */
+static inline __attribute__((always_inline)) int
+wait_state(struct thread *t, const struct waiter *w, unsigned flags, const bool *done)
 {
-    struct thread *t = thread_self();
-    int err = 0;
+    if (__atomic_load_n(&w->queue, __ATOMIC_RELAXED) == NULL)
+        return 1;
+    if (done && __atomic_load_n(done, __ATOMIC_ACQUIRE))
+        return -ETIMEDOUT;
+    if (flags & WAIT_INTERRUPTIBLE) {
+        if (__atomic_load_n(&t->interrupted, __ATOMIC_RELAXED))
+            return -EINTR;
+        __atomic_store_n(&t->interruptible, WAIT_INTERRUPTIBLE, __ATOMIC_RELAXED);
+    } else if ((flags & WAIT_KILLABLE) && !wait_killable(t)) {
+        return -EINTR;
+    }
+    return 0;
+}
 
+/* The wait is over, as wait_state() said. The run queue's lock is held, under which the waker, or
+ * who interrupts, made known what it had stored before; released. */
+static int __attribute__((noinline)) wait_over(int state)
+{
+    spin_unlock_at_ipl(&runq_self()->lock);
+    ipl_restore(IPL_NONE);
+    return state < 0 ? state : 0;
+}
+
+/* Lock this CPU's run queue, which is busy or measured. */
+static struct runq *__attribute__((noinline)) lock_own_slowly(void)
+{
+    struct runq *rq = runq_self();
+
+    spin_lock_at_ipl(&rq->lock);
+    return rq;
+}
+
+/* Sleep until wait_state() says that the wait is over. The IPL is IPL_CLOCK, and no spinlock is
+ * held; returns at IPL 0. */
+static inline __attribute__((always_inline)) int block_raised(struct waiter *w, unsigned flags,
+                                                              const bool *done)
+{
     for (;;) {
-        ipl_set(IPL_CLOCK);
-
         struct runq *rq = runq_self();
+        int state;
 
-        spin_lock_inline(&rq->lock);
-        if (__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)
-            break;
-        if (done && __atomic_load_n(done, __ATOMIC_ACQUIRE)) {
-            err = -ETIMEDOUT;
-            break;
-        }
-        if (flags & WAIT_INTERRUPTIBLE) {
-            if (__atomic_load_n(&t->interrupted, __ATOMIC_ACQUIRE)) {
-                err = -EINTR;
-                break;
-            }
-            __atomic_store_n(&t->interruptible, WAIT_INTERRUPTIBLE, __ATOMIC_RELAXED);
-        } else if ((flags & WAIT_KILLABLE) && !wait_killable(t)) {
-            err = -EINTR;
-            break;
-        }
+        if (unlikely(!spin_lock_above(&rq->lock, NULL)))
+            rq = lock_own_slowly();
+        state = wait_state(thread_self(), w, flags, done);
+        if (unlikely(state))
+            return wait_over(state);
         sched_block_locked(rq);
+        sched_finish_switch();
         /* Usually the waiter was woken: then nothing needs to be checked under the lock. */
         if (likely(__atomic_load_n(&w->queue, __ATOMIC_ACQUIRE) == NULL)) {
             ipl_restore_none();
             return 0;
         }
+        ipl_set(IPL_CLOCK);
     }
-    spin_unlock_at_ipl(&runq_self()->lock);
-    ipl_restore(IPL_NONE);
-    return err;
 }
 
-/* Two copies of block_as(): the rare killable wait costs the common kinds nothing. */
+/* Two copies: the rare killable wait costs the common kinds nothing. */
 static int block(struct waiter *w, unsigned flags, const bool *done)
 {
-    return block_as(w, flags & WAIT_INTERRUPTIBLE, done);
+    ipl_set(IPL_CLOCK);
+    return block_raised(w, flags & WAIT_INTERRUPTIBLE, done);
 }
 static int __attribute__((noinline, cold)) block_killable(struct waiter *w)
 {
-    return block_as(w, WAIT_KILLABLE, NULL);
+    ipl_set(IPL_CLOCK);
+    return block_raised(w, WAIT_KILLABLE, NULL);
 }
 
 int wait_block(struct waiter *w, unsigned flags, uint64_t deadline_ns)
@@ -179,33 +203,64 @@ void wait_finish(struct waiter *w)
         leave_queue(w);
 }
 
-/* As wait_enqueue(), must_wait(), wait_block() and wait_finish(), without a return to IPL 0 in
-   between. */
-int wait_if(struct wait_queue *q, bool (*must_wait)(void *), void *arg)
+/* All of wait_if(), for a caller at IPL_CLOCK. */
+static int __attribute__((noinline)) wait_if_slowly(struct wait_queue *q, bool (*must_wait)(void *),
+                                                    void *arg)
 {
     struct waiter w;
     int err = 0;
-    ipl_t ipl = ipl_set(IPL_CLOCK);
 
-    if (unlikely(ipl != IPL_NONE || thread_spin_top(thread_self()) != NULL))
-        lockcheck_may_not("waits", ipl, (uint64_t)__builtin_return_address(0));
-    spin_lock_inline(&q->lock);
-    enqueue_locked(q, &w);
-    spin_unlock_quickly(&q->lock);
-    if (likely(must_wait(arg)))
-        err = block_as(&w, WAIT_INTERRUPTIBLE, NULL);
-    else
-        ipl_restore(IPL_NONE);
-    if (unlikely(!is_off(&w, q)))
-        leave_queue(&w);
+    ipl_restore(IPL_NONE);
+    wait_enqueue(q, &w);
+    if (must_wait(arg))
+        err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
+    wait_finish(&w);
     return err;
 }
 
-/* Take the waiter off the queue, which is locked, and wake its thread. */
-static inline void wake(struct waiter *w, bool follow)
+/* As wait_if_slowly(), without a return to IPL 0 in between, and with few registers saved. */
+int wait_if(struct wait_queue *q, bool (*must_wait)(void *), void *arg)
 {
+    struct waiter w;
+    ipl_t ipl = ipl_set(IPL_CLOCK);
+    int err;
+
+    if (unlikely(ipl != IPL_NONE || thread_spin_top(thread_self()) != NULL))
+        lockcheck_may_not("waits", ipl, cpu_pc());
+    if (unlikely(!spin_lock_above(&q->lock, NULL)))
+        return wait_if_slowly(q, must_wait, arg);
+    enqueue_locked(q, &w);
+    spin_release_to(&q->lock, thread_self(), NULL);
+    if (unlikely(!must_wait(arg))) {
+        ipl_restore(IPL_NONE);
+        wait_finish(&w);
+        return 0;
+    }
+    err = block_raised(&w, WAIT_INTERRUPTIBLE, NULL);
+    if (unlikely(err || spin_is_busy(&q->lock)))
+        wait_finish(&w);
+    return err;
+}
+
+/* Wake the thread of w, which was on q, locked at IPL_CLOCK, and was taken off. */
+static inline __attribute__((always_inline)) bool wake_quickly(struct wait_queue *q,
+                                                               struct waiter *w)
+{
+    _Static_assert(RANK_WAIT < RANK_SCHED, "a run queue may be locked with a wait queue locked");
+
+    return likely(sched_wake_quickly(&q->lock, w->thread, &w->queue));
+}
+
+/* Take the first waiter off `list`, which is q's or was taken off it, and wake its thread. q is
+   locked. */
+static void __attribute__((noinline)) wake_first(struct wait_queue *q, struct list *list,
+                                                 bool follow)
+{
+    struct waiter *w = list_first_entry(list, struct waiter, link);
+
     list_remove(&w->link);
-    sched_wake(w->thread, &w->queue, follow);
+    if (!wake_quickly(q, w))
+        sched_wake(w->thread, &w->queue, follow);
 }
 
 unsigned wake_one(struct wait_queue *q)
@@ -214,7 +269,7 @@ unsigned wake_one(struct wait_queue *q)
     bool any = !list_empty(&q->waiters);
 
     if (any)
-        wake(list_first_entry(&q->waiters, struct waiter, link), false);
+        wake_first(q, &q->waiters, false);
     spin_unlock(&q->lock, ipl);
     return any;
 }
@@ -224,12 +279,12 @@ unsigned wake_one(struct wait_queue *q)
 
 /* Wake up to a portion of the waiters on `list`: q's own, or those taken off it. Returns how many.
    q is locked. */
-static inline unsigned wake_some(struct list *list, bool follow)
+static unsigned wake_some(struct wait_queue *q, struct list *list, bool follow)
 {
     unsigned n = 0;
 
     for (; n < WAKES_AT_ONCE && !list_empty(list); n++)
-        wake(list_first_entry(list, struct waiter, link), follow);
+        wake_first(q, list, follow);
     return n;
 }
 
@@ -252,38 +307,68 @@ static __attribute__((noinline)) unsigned wake_rest(struct wait_queue *q, ipl_t 
     while (!list_empty(&rest)) {
         spin_unlock(&q->lock, ipl);
         ipl = spin_lock(&q->lock);
-        n += wake_some(&rest, follow);
+        n += wake_some(q, &rest, follow);
     }
     spin_unlock(&q->lock, ipl);
     return n;
 }
 
-/* The first waiter has been woken: the same for the others. */
-static __attribute__((noinline)) unsigned wake_others(struct wait_queue *q, ipl_t ipl, bool follow)
+/* Wake all waiters of q, which is locked; its caller's IPL was ipl. Releases the lock. */
+static __attribute__((noinline)) unsigned wake_several(struct wait_queue *q, ipl_t ipl, bool follow)
 {
-    unsigned n = 1;
+    unsigned n = wake_some(q, &q->waiters, follow);
 
-    for (; n < WAKES_AT_ONCE && !list_empty(&q->waiters); n++)
-        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
     if (!list_empty(&q->waiters))
         return n + wake_rest(q, ipl, follow);
     spin_unlock(&q->lock, ipl);
     return n;
 }
 
-/* Usually one waits. */
-static inline unsigned wake_each(struct wait_queue *q, bool follow)
+static __attribute__((noinline)) unsigned wake_each_slowly(struct wait_queue *q, bool follow)
 {
-    ipl_t ipl = spin_lock_raising(&q->lock);
+    return wake_several(q, spin_lock(&q->lock), follow);
+}
+
+/* The only waiter of q, w, was taken off. q is locked, and its caller's IPL was 0. Releases the
+   lock. Returns 1. */
+static __attribute__((noinline)) unsigned wake_only(struct wait_queue *q, struct waiter *w,
+                                                    bool follow)
+{
+    sched_wake(w->thread, &w->queue, follow);
+    spin_unlock(&q->lock, IPL_NONE);
+    return 1;
+}
+
+static __attribute__((noinline)) unsigned preempt_and_return(unsigned n)
+{
+    sched_preempt();
+    return n;
+}
+
+/* Usually one waits, and the caller is at IPL 0 without a spinlock. All other cases are left to
+   another function, as the last action: so this one has no frame. */
+static inline __attribute__((always_inline)) unsigned wake_each(struct wait_queue *q, bool follow)
+{
+    struct list *first;
     unsigned n = 0;
 
-    if (likely(!list_empty(&q->waiters))) {
-        wake(list_first_entry(&q->waiters, struct waiter, link), follow);
-        if (unlikely(!list_empty(&q->waiters)))
-            return wake_others(q, ipl, follow);
+    if (unlikely(!spin_lock_first(&q->lock)))
+        return wake_each_slowly(q, follow);
+    first = q->waiters.next;
+    if (likely(first != &q->waiters)) {
+        struct waiter *w = container_of(first, struct waiter, link);
+
+        if (unlikely(first->next != &q->waiters))
+            return wake_several(q, IPL_NONE, follow);
+        list_init(&q->waiters);
+        if (unlikely(!wake_quickly(q, w)))
+            return wake_only(q, w, follow);
         n = 1;
     }
-    spin_unlock_lowering(&q->lock, ipl);
+    spin_release_to(&q->lock, thread_self(), NULL);
+    ipl_set(IPL_NONE);
+    if (spin_resched_pending())
+        return preempt_and_return(n);
     return n;
 }
 

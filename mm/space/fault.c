@@ -12,7 +12,7 @@
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
-#include "kernel/sched/mutex_quick.h"
+#include "kernel/sched/mutex_inline.h"
 #include "mm/phys/page_quick.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"

@@ -24,7 +24,7 @@
 #include "arch/alpha/hw/tb.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
-#include "kernel/sched/mutex_quick.h"
+#include "kernel/sched/mutex_inline.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/phys/page_quick.h"

@@ -21,7 +21,7 @@ struct cpu {
     uint32_t online;           /* atomic: set once by the CPU itself */
     uint32_t idle;             /* atomic hint: the CPU runs its idle thread; set by sched */
     uint32_t resched;    /* atomic: a reschedule is pending; set by sched, read by entry code */
-    uint32_t pcb_live;   /* which of pcb[] the CPU has loaded; own CPU, IPL above 0 */
+    uint32_t pcb_live;   /* offset in pcb[] of the one that is loaded; own CPU, IPL above 0 */
     uint32_t fp_stale;   /* its floating-point registers may differ from 0; own CPU, IPL_CLOCK */
     uint64_t interrupts; /* device interrupts taken; own CPU */
     uint64_t unaligned;  /* user accesses fixed up on it; atomic, relaxed: a statistic */

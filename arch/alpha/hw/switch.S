@@ -53,12 +53,9 @@ context_switch:
     ldq $2, HW_CPU($19)         /* $2 CPU */
     ldl $3, CPU_PCB_LIVE($2)
     lda $4, CPU_PCB($2)
-    s8addq $3, $31, $5
-    sll $5, 3, $5
-    addq $4, $5, $5             /* $5 the PCB that is loaded now */
-    xor $3, 1, $3
+    addq $4, $3, $5             /* $5 the PCB that is loaded now */
+    xor $3, PCB_SIZE, $3
     stl $3, CPU_PCB_LIVE($2)
-    sll $3, 6, $3
     addq $4, $3, $4             /* $4 the other one */
     stq $30, PCB_KSP($19)
     ldq $21, PCB_PTBR($19)
@@ -81,11 +78,9 @@ context_switch:
        the PCB that was loaded before. */
     ldq $1, PCB_USP($5)
     ldq $22, PCB_UNIQUE($5)
-    cmpeq $19, $20, $23
-    bne $23, 2f                 /* a switch to itself: the thread's PCB is up to date */
     stq $1, PCB_USP($19)
     stq $22, PCB_UNIQUE($19)
-2:  stq $2, HW_CPU($20)
+    stq $2, HW_CPU($20)
     stq $20, CPU_CURRENT($2)
     mov $20, $8
 
