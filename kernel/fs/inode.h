@@ -107,7 +107,7 @@ struct inode {
      * are only added, with lock held exclusively. */
     uint32_t seals;
     bool memfd;                   /* made by memfd_create; constant */
-    struct pipe *fifo;            /* FIFO: its pipe while it is open (kernel/io/pipe.c) */
+    struct pipe *fifo;            /* FIFO: its pipe while it is open (kernel/io/fifo.c) */
     struct notify_watch *watches; /* kernel/fs/notify.c; its mutex */
     struct file_locks *locks;     /* kernel/io/lock.c; NULL: nobody has or wants one */
     /* Directory: root of the file system mounted here, or NULL. Constant after boot. */

@@ -1,7 +1,8 @@
 /*
- * Pipes, with and without a name. A pipe is a ring of up to PIPE_PAGES pages. Each page is
- * allocated when the writer reaches it, and kept until the pipe is freed. Whenever the pipe is
- * empty it starts again at page 0, so small messages back and forth use one page only.
+ * The bytes of pipes, with and without a name; their ends are in pipe_file.c and fifo.c. A pipe is
+ * a ring of up to PIPE_PAGES pages. Each page is allocated when the writer reaches it, and kept
+ * until the pipe is freed. Whenever the pipe is empty it starts again at page 0, so small messages
+ * back and forth use one page only.
  *
  * All fields are protected by the pipe's mutex, which is held while user memory is copied (rank
  * MUTEX_INODE, before the address space's). A writer that must wait increments a count under the
@@ -46,25 +47,13 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/pipe_private.h"
-#include "kernel/io/splice.h"
 #include "kernel/sched/mutex_inline.h"
 #include "kernel/sched/thread.h"
-#include "kernel/sched/timer.h"
-#include "mm/check/validate.h"
-#include "mm/pool/pool.h"
-
-static uint64_t next_pipe_ino = 1; /* atomic */
-/* All pipes, for the self-check. */
-static struct spinlock pipes_lock = SPINLOCK_INIT("pipes", RANK_HOMES, IPL_ASTDEL);
-static struct list pipes = LIST_INIT(pipes); /* protected by pipes_lock */
-/* Protects inode.fifo, pipe.unnamed, and `ends` of a FIFO's pipe. Not held together with a pipe's
- * mutex. */
-static struct mutex fifo_mutex = MUTEX_INIT("fifos", MUTEX_INODE, fifo_mutex);
 
 /* Bytes have come: tell those who wait for them, and those who poll p. The barrier stands between
  * the store of pipe_set_count() and the looks at the mark and for entries, as that of
  * must_wait_to_read() between the mark and the look at the number, and that of look_unlocked()
- * behind an entry. */
+ * (pipe_file.c) behind an entry. */
 static inline void tell_readers(struct pipe *p)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -98,10 +87,7 @@ static int wait_to_read(struct pipe *p)
     return wait_if(&p->read_queue, must_wait_to_read, p) ? -ERESTARTSYS : 0;
 }
 
-/* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
- * is open any more (or no splice goes on: `taken`). 0 or -ERESTARTSYS; -EINTR: the thread is to
- * end, and the mutex is not held any more. */
-static int pipe_wait(struct pipe *p, struct wait_queue *q, const uint32_t *others)
+int pipe_wait(struct pipe *p, struct wait_queue *q, const uint32_t *others)
 {
     struct waiter w;
     int err = 0;
@@ -139,8 +125,7 @@ static int __attribute__((noinline)) wait_taken_unlock(struct pipe *p)
     return err;
 }
 
-static inline __attribute__((always_inline)) int lock_to_read(struct pipe *p, bool nonblock,
-                                                              bool *end)
+int pipe_lock_to_read(struct pipe *p, bool nonblock, bool *end)
 {
     *end = false;
     for (;;) {
@@ -149,8 +134,8 @@ static inline __attribute__((always_inline)) int lock_to_read(struct pipe *p, bo
         if (is_idle(p))
             err = nonblock ? -EAGAIN : wait_to_read(p);
         if (!err)
-            err = mutex_lock_killable_inline(&p->lock);
-        if (unlikely(err))
+            err = mutex_lock_killable(&p->lock);
+        if (err)
             return err;
         if (pipe_is_taken(p)) {
             err = wait_taken_unlock(p);
@@ -158,7 +143,7 @@ static inline __attribute__((always_inline)) int lock_to_read(struct pipe *p, bo
                 return err;
             continue;
         }
-        if (likely(p->count))
+        if (p->count)
             return 0;
         *end = !pipe_ends(&p->writers);
         mutex_unlock(&p->lock);
@@ -167,9 +152,32 @@ static inline __attribute__((always_inline)) int lock_to_read(struct pipe *p, bo
     }
 }
 
-int pipe_lock_to_read(struct pipe *p, bool nonblock, bool *end)
+/* The mutex is held, but there is nothing to take: release it, and do all of lock_to_read(). */
+static int __attribute__((noinline)) lock_again_to_read(struct pipe *p, bool nonblock)
 {
-    return lock_to_read(p, nonblock, end);
+    bool end;
+    int err;
+
+    mutex_unlock(&p->lock);
+    err = pipe_lock_to_read(p, nonblock, &end);
+    return err ? err : end;
+}
+
+/* As pipe_lock_to_read(), in line for who usually finds bytes as soon as he has waited. 1: the
+ * end. */
+static inline __attribute__((always_inline)) int lock_to_read(struct pipe *p, bool nonblock)
+{
+    int err = 0;
+
+    if (is_idle(p))
+        err = nonblock ? -EAGAIN : wait_to_read(p);
+    if (!err)
+        err = mutex_lock_killable_inline(&p->lock);
+    if (unlikely(err))
+        return err;
+    if (likely(!pipe_is_taken(p) && p->count))
+        return 0;
+    return lock_again_to_read(p, nonblock);
 }
 
 /* Bytes were read, and the mutex released: tell those who wait for room, and who polls p. */
@@ -216,14 +224,14 @@ static inline __attribute__((always_inline)) long read_some(struct pipe *p, vadd
 {
     uint64_t rest;
     size_t within;
-    bool end, wake;
+    bool wake;
     long err;
 
     if (!n)
         return 0;
-    err = lock_to_read(p, nonblock, &end);
-    if (err || end)
-        return err;
+    err = lock_to_read(p, nonblock);
+    if (unlikely(err))
+        return err < 0 ? err : 0;
     /* Often all that is wanted or there lies in one page. */
     within = p->head & PAGE_MASK;
     n = MIN(n, p->count);
@@ -248,7 +256,7 @@ long pipe_read_some(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
     return read_some(p, ubuf, n, nonblock);
 }
 
-static long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
+long pipe_read(struct file *f, vaddr_t ubuf, size_t n)
 {
     return read_some(f->priv, ubuf, n, f->flags & O_NONBLOCK);
 }
@@ -387,425 +395,6 @@ static __attribute__((always_inline)) inline long put(struct file *f, vaddr_t ub
     return (long)n;
 }
 
-static long pipe_write(struct file *f, vaddr_t ubuf, size_t n) { return put(f, ubuf, NULL, n); }
+long pipe_write(struct file *f, vaddr_t ubuf, size_t n) { return put(f, ubuf, NULL, n); }
 
-static long pipe_write_kernel(struct file *f, const void *buf, size_t n)
-{
-    return put(f, 0, buf, n);
-}
-
-/* Put e on p's source, before a look at p. The mutex is not taken: whoever asks may hold one that
- * others need (an epoll instance's), and must not wait for somebody's memory. */
-static void look_unlocked(struct pipe *p, struct poll_entry *e)
-{
-    poll_register(&p->polled, e);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-/* The order of the looks: who opens the FIFO is counted as a writer first, and then in
- * opened_write; what the last writer wrote was shown before it closed. */
-static unsigned pipe_read_poll(struct file *f, struct poll_entry *e)
-{
-    struct pipe *p = f->priv;
-    unsigned r = 0;
-    bool since;
-
-    look_unlocked(p, e);
-    since = !p->fifo || __atomic_load_n(&p->opened_write, __ATOMIC_ACQUIRE) != f->pos;
-    if (since && !__atomic_load_n(&p->writers, __ATOMIC_ACQUIRE))
-        r |= POLLHUP;
-    if (__atomic_load_n(&p->count, __ATOMIC_RELAXED))
-        r |= POLLIN | POLLRDNORM;
-    return r;
-}
-
-static unsigned pipe_write_poll(struct file *f, struct poll_entry *e)
-{
-    struct pipe *p = f->priv;
-    unsigned r = 0;
-
-    look_unlocked(p, e);
-    if (PIPE_BYTES - __atomic_load_n(&p->count, __ATOMIC_RELAXED) >= PIPE_BUF)
-        r |= POLLOUT | POLLWRNORM;
-    if (!pipe_ends(&p->readers))
-        r |= POLLERR;
-    return r;
-}
-
-static int pipe_stat(struct file *f, struct file_stat *st)
-{
-    struct pipe *p = f->priv;
-    int64_t now = (int64_t)clock_wall_ns();
-
-    *st = (struct file_stat){.ino = p->ino,
-                             .mode = S_IFIFO | 0600,
-                             .nlink = 1,
-                             .blksize = PIPE_BUF,
-                             .atime_ns = now,
-                             .mtime_ns = now,
-                             .ctime_ns = now};
-    return 0;
-}
-
-static long pipe_ioctl(struct file *f, unsigned long req, vaddr_t arg)
-{
-    struct pipe *p = f->priv;
-    uint64_t count;
-    int err;
-
-    if (req != 0x4004667F) /* FIONREAD */
-        return -ENOTTY;
-    err = mutex_lock_killable(&p->lock);
-    if (err)
-        return err;
-    count = p->count;
-    mutex_unlock(&p->lock);
-    return copyout_u32(arg, (uint32_t)count);
-}
-
-static void pipe_free(struct pipe *p)
-{
-    ipl_t ipl;
-
-    if (unlikely(p->unnamed != NULL)) {
-        mutex_lock(&fifo_mutex);
-        p->unnamed->fifo = NULL;
-        mutex_unlock(&fifo_mutex);
-        inode_unref(p->unnamed);
-    }
-    poll_source_end(&p->polled);
-    for (unsigned k = 0; k < PIPE_PAGES; k++) {
-        if (p->page[k])
-            page_free(paddr_to_pfn(kseg_paddr(p->page[k])));
-    }
-    ipl = spin_lock(&pipes_lock);
-    list_remove(&p->link);
-    spin_unlock(&pipes_lock, ipl);
-    npp_free(p, sizeof(*p));
-}
-
-/* An end was closed, and nothing of the pipe is in use by the caller any more. */
-static void drop_end(struct pipe *p)
-{
-    bool last;
-
-    if (!p->fifo) {
-        last = __atomic_fetch_sub(&p->ends, 1, __ATOMIC_ACQ_REL) == 1;
-    } else {
-        mutex_lock(&fifo_mutex);
-        last = --p->ends == 0;
-        if (last)
-            p->fifo->fifo = NULL;
-        mutex_unlock(&fifo_mutex);
-    }
-    if (last)
-        pipe_free(p);
-}
-
-/* One of `mine`, the ends of one kind, is closed. */
-static void leave(uint32_t *mine, struct wait_queue *others)
-{
-    if (__atomic_sub_fetch(mine, 1, __ATOMIC_SEQ_CST) == 0)
-        wake_all(others);
-}
-
-/* Close one end. The pipe stays until drop_end(). */
-static void pipe_close(struct pipe *p, uint32_t *mine, struct wait_queue *others)
-{
-    leave(mine, others);
-    poll_notify(&p->polled, POLLHUP | POLLERR);
-    drop_end(p);
-}
-
-static void pipe_read_close(struct file *f)
-{
-    struct pipe *p = f->priv;
-    pipe_close(p, &p->readers, &p->write_queue);
-}
-
-static void pipe_write_close(struct file *f)
-{
-    struct pipe *p = f->priv;
-    pipe_close(p, &p->writers, &p->read_queue);
-}
-
-static const struct file_ops pipe_read_ops = {.name = "pipe",
-                                              .read = pipe_read,
-                                              .stat = pipe_stat,
-                                              .ioctl = pipe_ioctl,
-                                              .poll = pipe_read_poll,
-                                              .close = pipe_read_close};
-static const struct file_ops pipe_write_ops = {.name = "pipe",
-                                               .write = pipe_write,
-                                               .write_kernel = pipe_write_kernel,
-                                               .stat = pipe_stat,
-                                               .ioctl = pipe_ioctl,
-                                               .poll = pipe_write_poll,
-                                               .close = pipe_write_close};
-
-/* A pipe without ends; NULL: no memory. */
-static struct pipe *pipe_new(void)
-{
-    struct pipe *p = npp_alloc_zeroed(sizeof(*p));
-    ipl_t ipl;
-
-    if (p) {
-        mutex_init(&p->lock, "pipe", MUTEX_INODE);
-        wait_queue_init(&p->read_queue, "pipe read");
-        wait_queue_init(&p->write_queue, "pipe write");
-        poll_source_init(&p->polled);
-        p->ino = __atomic_fetch_add(&next_pipe_ino, 1, __ATOMIC_RELAXED);
-        ipl = spin_lock(&pipes_lock);
-        list_add_tail(&pipes, &p->link);
-        spin_unlock(&pipes_lock, ipl);
-    }
-    return p;
-}
-
-/* ---- named pipes ---- */
-
-/* Count one more end of a pipe. Of one without a name the last end may be gone already, and its
- * closer then waits for fifo_mutex, which is held, before it frees the pipe. */
-static bool add_end(struct pipe *p)
-{
-    uint32_t ends = __atomic_load_n(&p->ends, __ATOMIC_RELAXED);
-
-    if (p->fifo) {
-        p->ends++;
-        return true;
-    }
-    while (ends && !__atomic_compare_exchange_n(&p->ends, &ends, ends + 1, true, __ATOMIC_RELAXED,
-                                                __ATOMIC_RELAXED))
-        ;
-    return ends != 0;
-}
-
-/* The pipe of a FIFO, with one more end; NULL: no memory, or the pipe has gone, which had no name.
- */
-static struct pipe *fifo_get(struct inode *i)
-{
-    struct pipe *p;
-
-    mutex_lock(&fifo_mutex);
-    p = i->fifo;
-    if (!p && (p = pipe_new()) != NULL) {
-        p->fifo = i;
-        i->fifo = p;
-    }
-    if (p && !add_end(p))
-        p = NULL;
-    mutex_unlock(&fifo_mutex);
-    return p;
-}
-
-/* Wait on q until the other side was opened, even if it is closed again by then; `mine` counts the
- * own end. p->lock is held, but not during the wait. Errors as of pipe_wait. */
-static int wait_opened(struct pipe *p, struct wait_queue *q, const uint32_t *mine,
-                       const uint32_t *opened)
-{
-    uint32_t was = *opened;
-    int err = 0;
-
-    while (!err && *opened == was)
-        err = pipe_wait(p, q, mine);
-    return err;
-}
-
-/* The mutex is held. */
-static void note_opened_for_writing(struct pipe *p)
-{
-    __atomic_store_n(&p->opened_write, p->opened_write + 1, __ATOMIC_RELEASE);
-}
-static void enter(uint32_t *mine) { __atomic_fetch_add(mine, 1, __ATOMIC_RELAXED); }
-
-/* p->lock is held; if the result is -EINTR, it is not held any more. So for the next. A pipe
- * without a name is opened without waiting. */
-static int enter_reader_locked(struct pipe *p, struct file *f)
-{
-    bool nonblock = (f->flags & O_NONBLOCK) != 0;
-    int err = 0;
-
-    /* Until a writer comes, poll of a reader that did not wait for one reports no hang-up. */
-    f->pos = pipe_ends(&p->writers) || !nonblock || !p->fifo ? -1 : (int64_t)p->opened_write;
-    enter(&p->readers);
-    p->opened_read++;
-    wake_all(&p->write_queue);
-    if (!pipe_ends(&p->writers) && !nonblock && p->fifo)
-        err = wait_opened(p, &p->read_queue, &p->readers, &p->opened_write);
-    if (err)
-        leave(&p->readers, &p->write_queue);
-    return err;
-}
-
-static int enter_writer_locked(struct pipe *p, struct file *f)
-{
-    int err = 0;
-
-    if (!pipe_ends(&p->readers) && (f->flags & O_NONBLOCK) && p->fifo)
-        return -ENXIO;
-    enter(&p->writers);
-    note_opened_for_writing(p);
-    wake_all(&p->read_queue);
-    if (!pipe_ends(&p->readers) && p->fifo)
-        err = wait_opened(p, &p->write_queue, &p->writers, &p->opened_read);
-    if (err)
-        leave(&p->writers, &p->read_queue);
-    return err;
-}
-
-/* Opening for both never waits: each side finds the other in itself. */
-static void enter_both_locked(struct pipe *p, struct file *f)
-{
-    f->pos = -1;
-    enter(&p->readers);
-    enter(&p->writers);
-    p->opened_read++;
-    note_opened_for_writing(p);
-    wake_all(&p->read_queue);
-    wake_all(&p->write_queue);
-}
-
-static int fifo_open(struct file *f)
-{
-    struct pipe *p = fifo_get(f->inode);
-    int err;
-
-    if (!p)
-        return -ENOMEM;
-    f->priv = p;
-    err = mutex_lock_killable(&p->lock);
-    if (err) {
-        drop_end(p);
-        return err;
-    }
-    switch (f->flags & O_ACCMODE) {
-    case O_RDONLY:
-        err = enter_reader_locked(p, f);
-        break;
-    case O_WRONLY:
-        err = enter_writer_locked(p, f);
-        break;
-    default:
-        enter_both_locked(p, f);
-    }
-    if (err != -EINTR)
-        mutex_unlock(&p->lock);
-    if (err)
-        drop_end(p);
-    return err;
-}
-
-static void fifo_close(struct file *f)
-{
-    struct pipe *p = f->priv;
-
-    if ((f->flags & O_ACCMODE) != O_WRONLY)
-        leave(&p->readers, &p->write_queue);
-    if ((f->flags & O_ACCMODE) != O_RDONLY)
-        leave(&p->writers, &p->read_queue);
-    poll_notify(&p->polled, POLLHUP | POLLERR);
-    drop_end(p);
-}
-
-static unsigned fifo_poll(struct file *f, struct poll_entry *e)
-{
-    switch (f->flags & O_ACCMODE) {
-    case O_RDONLY:
-        return pipe_read_poll(f, e);
-    case O_WRONLY:
-        return pipe_write_poll(f, e);
-    default:
-        return pipe_read_poll(f, e) | pipe_write_poll(f, NULL);
-    }
-}
-
-static int fifo_stat(struct file *f, struct file_stat *st)
-{
-    inode_stat(f->inode, st);
-    return 0;
-}
-
-const struct file_ops fifo_ops = {.name = "fifo",
-                                  .open = fifo_open,
-                                  .read = pipe_read,
-                                  .write = pipe_write,
-                                  .write_kernel = pipe_write_kernel,
-                                  .stat = fifo_stat,
-                                  .ioctl = pipe_ioctl,
-                                  .poll = fifo_poll,
-                                  .close = fifo_close};
-
-bool file_is_pipe(const struct file *f)
-{
-    return f->ops == &pipe_read_ops || f->ops == &pipe_write_ops || f->ops == &fifo_ops;
-}
-
-struct pipe *pipe_of(const struct file *f) { return file_is_pipe(f) ? f->priv : NULL; }
-
-/* ---- pipes ---- */
-
-int pipe_create(const struct io_cred *cred, struct file **rd, struct file **wr, uint32_t flags)
-{
-    struct pipe *p = pipe_new();
-    struct file *r = file_alloc(&pipe_read_ops, O_RDONLY | (flags & O_NONBLOCK));
-    struct file *w = file_alloc(&pipe_write_ops, O_WRONLY | (flags & O_NONBLOCK));
-
-    if (!p || !r || !w) {
-        if (p)
-            pipe_free(p);
-        if (r)
-            file_free(r);
-        if (w)
-            file_free(w);
-        return file_why_not();
-    }
-    p->ends = 2;
-    p->readers = p->writers = 1;
-    p->uid = cred->uid;
-    p->gid = cred->gid;
-    r->priv = w->priv = p;
-    *rd = r;
-    *wr = w;
-    return 0;
-}
-
-int pipe_inode(struct file *f, struct inode **out)
-{
-    struct pipe *p = f->priv;
-    struct fs_new what = {.mode = S_IFIFO | 0600};
-    struct inode *i;
-    int err;
-
-    if (f->ops != &pipe_read_ops && f->ops != &pipe_write_ops)
-        return -ENXIO;
-    what.uid = p->uid;
-    what.gid = p->gid;
-    err = inode_root->ops->create_unnamed(inode_root, &what, false, &i);
-    if (err)
-        return err;
-    mutex_lock(&fifo_mutex);
-    if (!p->unnamed) {
-        i->fifo = p;
-        inode_ref(i);
-        p->unnamed = i;
-        mutex_unlock(&fifo_mutex);
-        *out = i;
-        return 0;
-    }
-    inode_ref(p->unnamed); /* another thread was faster, or it is not the first time */
-    *out = p->unnamed;
-    mutex_unlock(&fifo_mutex);
-    inode_unref(i);
-    return 0;
-}
-
-void pipes_validate(struct validate *v)
-{
-    const struct pipe *p;
-
-    list_for_each_entry(p, &pipes, link) {
-        for (unsigned k = 0; k < PIPE_PAGES; k++)
-            if (p->page[k])
-                validate_page(v, paddr_to_pfn(kseg_paddr(p->page[k])), VALIDATE_PIPE);
-    }
-}
+long pipe_write_kernel(struct file *f, const void *buf, size_t n) { return put(f, 0, buf, n); }

@@ -1,4 +1,4 @@
-/* Pipes, for the files that move bytes into and out of them: pipe.c has the rules of the fields. */
+/* Pipes, for their files: pipe.c has the rules of the fields. */
 #ifndef KERNEL_IO_PIPE_PRIVATE_H
 #define KERNEL_IO_PIPE_PRIVATE_H
 
@@ -42,6 +42,12 @@ struct pipe {
     uint8_t *page[PIPE_PAGES]; /* KSEG addresses; NULL: not allocated yet */
 };
 
+/* Protects inode.fifo, pipe.unnamed, and `ends` of a FIFO's pipe. Not held together with a pipe's
+ * mutex. */
+extern struct mutex fifo_mutex;
+
+/* ---- bytes: pipe.c ---- */
+
 /* How many open ends of a kind there are. */
 static inline uint32_t pipe_ends(const uint32_t *kind)
 {
@@ -61,6 +67,10 @@ static inline void pipe_set_count(struct pipe *p, uint64_t count)
  * -ERESTARTSYS, -EINTR: it is not held. *end: it is not either, as the pipe is empty and has no
  * writer. */
 int pipe_lock_to_read(struct pipe *p, bool nonblock, bool *end);
+/* Wait on q for a change, with the mutex released meanwhile, but not if no end of the kind `others`
+ * is open any more (or no splice goes on: `taken`). 0 or -ERESTARTSYS; -EINTR: the thread is to
+ * end, and the mutex is not held any more. */
+int pipe_wait(struct pipe *p, struct wait_queue *q, const uint32_t *others);
 /* Wait for room, with the mutex, which is held, released meanwhile. 0 or -ERESTARTSYS; -EINTR: the
  * thread is to end, and the mutex is not held any more. */
 int pipe_wait_write(struct pipe *p);
@@ -81,5 +91,26 @@ static inline void pipe_consume(struct pipe *p, size_t n)
  * is not held. */
 void pipe_filled(struct pipe *p);
 void pipe_drained(struct pipe *p, bool wake);
+
+/* Operations of files (file.h) whose `priv` is the pipe. */
+long pipe_read(struct file *f, vaddr_t ubuf, size_t n);
+long pipe_write(struct file *f, vaddr_t ubuf, size_t n);
+long pipe_write_kernel(struct file *f, const void *buf, size_t n);
+
+/* ---- ends: pipe_file.c ---- */
+
+extern const struct file_ops pipe_read_ops, pipe_write_ops;
+
+/* A pipe without ends; NULL: no memory. IPL 0. */
+struct pipe *pipe_new(void);
+/* One of `mine`, the ends of one kind, is closed; `others` wait for the other kind. */
+void pipe_leave(uint32_t *mine, struct wait_queue *others);
+/* An end was closed, and nothing of the pipe is in use by the caller any more. The last end frees
+ * it. IPL 0, no mutex of rank MUTEX_INODE or above. */
+void pipe_drop_end(struct pipe *p);
+/* Operations of files, as above. */
+unsigned pipe_read_poll(struct file *f, struct poll_entry *e);
+unsigned pipe_write_poll(struct file *f, struct poll_entry *e);
+long pipe_ioctl(struct file *f, unsigned long req, vaddr_t arg);
 
 #endif

@@ -20,8 +20,10 @@
 /* May t, the caller, take any mutex, and is none measured? */
 static inline __attribute__((always_inline)) bool mutex_quick_may_take(const struct thread *t)
 {
-    return t->held_mutexes == 0 && thread_spin_top(t) == NULL && ipl_get() == IPL_NONE &&
-           !lockstat_on(LOCKSTAT_MUTEX);
+    if (unlikely(t->held_mutexes != 0 || thread_spin_top(t) != NULL || ipl_get() != IPL_NONE ||
+                 lockstat_on(LOCKSTAT_MUTEX)))
+        return false;
+    return true;
 }
 
 /* Note that t, the caller, has taken m, its first mutex. */
@@ -34,9 +36,12 @@ static inline __attribute__((always_inline)) void mutex_quick_note(struct thread
     __atomic_store_n(&t->held_mutexes, 1, __ATOMIC_RELAXED);
 }
 
-static inline bool mutex_quick_is_only(const struct thread *t, const struct mutex *m)
+static inline __attribute__((always_inline)) bool mutex_quick_is_only(const struct thread *t,
+                                                                      const struct mutex *m)
 {
-    return t->held_mutexes == 1 && t->held[0] == m;
+    if (unlikely(t->held_mutexes != 1 || t->held[0] != m))
+        return false;
+    return true;
 }
 
 /* As mutex_lock_shared(), if it need not wait. */

@@ -103,8 +103,10 @@ static inline uint32_t runq_ready(const struct runq *rq)
 /* Is a thread of priority prio, up to PRIO_COUNT, or above ready? A hint without the lock. */
 static inline bool runq_has(const struct runq *rq, unsigned prio)
 {
-    return prioq_has(&rq->ready, prio) ||
-           (prio <= PRIO_NORMAL && __atomic_load_n(&rq->fair_ready, __ATOMIC_ACQUIRE) != 0);
+    uint64_t others = __atomic_load_n(&rq->ready.bitmap, __ATOMIC_RELAXED);
+
+    return others >> prio != 0 ||
+           (prio <= PRIO_NORMAL && __atomic_load_n(&rq->fair_ready, __ATOMIC_RELAXED) != 0);
 }
 
 /* Of t's user, the threads that are ready or run on the CPU of rq have become one more, t, if sign

@@ -18,7 +18,8 @@ static inline __attribute__((always_inline)) void sched_finish_switch(void)
 
     if (from->root_mask && from->root_mask != self->root_mask)
         __atomic_fetch_and(from->root_mask, ~(1ul << cpu_self()->id), __ATOMIC_ACQ_REL);
-    if (unlikely(rq->after != AFTER_NOTHING || !spin_is_plain(&rq->lock, self)))
+    if (unlikely(rq->after != AFTER_NOTHING || thread_spin_top(self) != &rq->lock ||
+                 lockstat_on(LOCKSTAT_SPIN)))
         sched_finish_slowly(rq, from);
     else
         spin_release_to(&rq->lock, self, NULL); /* the only one, as switch_last() has checked */
@@ -33,12 +34,14 @@ static inline __attribute__((always_inline)) bool sched_wakes_simply(const struc
 {
     const struct fair_queue *q = t->fair.queue;
 
-    if (t->state != THREAD_WAITING || t->prio != PRIO_NORMAL || q == NULL || q->root != NULL ||
-        q->current != &rq->current->fair || t->held_mutexes != 0 ||
-        __atomic_load_n(&t->wants, __ATOMIC_RELAXED) != NULL)
+    if (unlikely(t->state != THREAD_WAITING || t->prio != PRIO_NORMAL || q == NULL ||
+                 q->root != NULL || q->current != &rq->current->fair || t->held_mutexes != 0 ||
+                 __atomic_load_n(&t->wants, __ATOMIC_RELAXED) != NULL))
         return false;
     fair_place(&t->fair);
-    return !fair_precedes(&t->fair, q->current);
+    if (unlikely(fair_precedes(&t->fair, q->current)))
+        return false;
+    return true;
 }
 
 /* sched_wake() in the most frequent case: where there is one CPU, whose thread wakes the only other
