@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include <company.h>
 #include <descrip.h>
+#include <elapsed.h>
 #include <iledef.h>
 #include <lnmdef.h>
 #include <megalith/info.h>
@@ -42,22 +43,6 @@ static struct shared {
 
 static uint32_t load(const uint32_t *n) { return __atomic_load_n(n, __ATOMIC_ACQUIRE); }
 static void count(uint32_t *n) { __atomic_fetch_add(n, 1, __ATOMIC_RELEASE); }
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Does an instruction take a nanosecond? */
-static bool counted(void)
-{
-    struct mega_cpu c;
-
-    return !(mega$info(MEGA_INFO_CPU, 1, &c, sizeof(c)) & 1);
-}
 
 static void await_count(const uint32_t *n, uint32_t want)
 {

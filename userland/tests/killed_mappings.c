@@ -12,8 +12,8 @@
  * instructions. Each call takes millions: its length is printed.
  */
 #define _GNU_SOURCE
+#include <elapsed.h>
 #include <errno.h>
-#include <megalith/info.h>
 #include <sched.h>
 #include <signal.h>
 #include <ssdef.h>
@@ -26,7 +26,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <tap.h>
-#include <time.h>
 #include <unistd.h>
 #include <vadef.h>
 
@@ -39,22 +38,6 @@
 static char *area;
 static char stack[65536] __attribute__((aligned(16)));
 static volatile uint64_t begun, ended; /* when the call began and ended; 0: it has not */
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Does an instruction take a nanosecond? */
-static bool counted(void)
-{
-    struct mega_cpu c;
-
-    return !(mega$info(MEGA_INFO_CPU, 1, &c, sizeof(c)) & 1);
-}
 
 /* Mappings of a page each, which are alternately of two kinds. */
 static void make(void)

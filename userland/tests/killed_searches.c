@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include <company.h>
 #include <descrip.h>
+#include <elapsed.h>
 #include <iledef.h>
 #include <jpidef.h>
 #include <megalith/info.h>
@@ -26,28 +27,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <tap.h>
-#include <time.h>
 
 #define CROWD  2000
 #define TRIALS 12
 
 static int gate[2];
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Does an instruction take a nanosecond? */
-static bool counted(void)
-{
-    struct mega_cpu c;
-
-    return !(mega$info(MEGA_INFO_CPU, 1, &c, sizeof(c)) & 1);
-}
 
 static void by_name(void)
 {

@@ -11,9 +11,9 @@
  */
 #define _GNU_SOURCE
 #include <company.h>
+#include <elapsed.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <megalith/info.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -24,7 +24,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tap.h>
-#include <time.h>
 
 #define PAGE     8192ul
 #define BYTES    (512ul << 20) /* that are to be written */
@@ -34,22 +33,6 @@
 
 static int fd;
 static volatile uint32_t *shared; /* 1: the victim writes; 2: it has written */
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Does an instruction take a nanosecond? */
-static bool counted(void)
-{
-    struct mega_cpu c;
-
-    return !(mega$info(MEGA_INFO_CPU, 1, &c, sizeof(c)) & 1);
-}
 
 static char *map(int prot, int flags, int file)
 {

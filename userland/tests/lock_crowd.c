@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include <company.h>
+#include <elapsed.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <megalith/info.h>
@@ -31,14 +32,6 @@
 #define ROUNDS 8 /* of a process that unlocks and waits */
 
 static uint32_t *ready; /* shared */
-
-/* Does an instruction take a nanosecond? */
-static bool counted(void)
-{
-    struct mega_cpu c;
-
-    return !(mega$info(MEGA_INFO_CPU, 1, &c, sizeof(c)) & 1);
-}
 
 static void measure(uint64_t on)
 {

@@ -7,4 +7,16 @@
 #define mutex_lock_shared_killable_inline mutex_lock_shared_killable
 #define mutex_unlock_shared_inline        mutex_unlock_shared
 
+static inline bool mutex_quick_lock_shared(struct mutex *m)
+{
+    mutex_lock_shared(m);
+    return true;
+}
+
+static inline bool mutex_quick_unlock_shared(struct mutex *m)
+{
+    mutex_unlock_shared(m);
+    return true;
+}
+
 #endif
