@@ -30,8 +30,10 @@ static struct {
 
 void poll_source_init(struct poll_source *s)
 {
-    *s = (struct poll_source){.count = 0};
-    spin_init(&s->lock, "poll", RANK_POLL, IPL_CLOCK);
+    s->lock = (struct spinlock)SPINLOCK_INIT("poll", RANK_POLL, IPL_CLOCK);
+    s->count = s->left = s->walk_events = s->events = 0;
+    s->was_relayed = false;
+    s->released = NULL;
     list_init(&s->entries);
     list_init(&s->cursor);
     list_init(&s->relayed);

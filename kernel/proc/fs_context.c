@@ -5,8 +5,10 @@
 
 void fs_init(struct fs_context *fs, uint32_t umask)
 {
-    *fs = (struct fs_context){.lock = SPINLOCK_INIT("working directory", RANK_FILE, IPL_ASTDEL),
-                              .umask = umask};
+    fs->lock = (struct spinlock)SPINLOCK_INIT("working directory", RANK_FILE, IPL_ASTDEL);
+    fs->cwd = fs->root = NULL;
+    fs->umask = umask;
+    fs->others = 0;
 }
 
 void fs_fork(struct fs_context *to, struct fs_context *from)

@@ -158,12 +158,13 @@ struct process *process_alloc(int *err)
     *err = process_number_charge(a);
     if (*err)
         return NULL;
-    p = npp_alloc_zeroed(sizeof(*p));
+    p = npp_alloc(sizeof(*p));
     if (!p) {
         *err = -ENOMEM;
         process_number_release(a);
         return NULL;
     }
+    memset(p, 0, offsetof(struct process, limits));
     account_ref(a);
     p->account = a;
     list_init(&p->threads);

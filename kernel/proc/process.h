@@ -98,7 +98,6 @@ struct process {
     /* Changed only by exec and exit, as aspace. Other threads read it only while all threads are
      * stopped (validate.c). */
     struct file_table *files;
-    struct rlimit limits[RLIMITS]; /* rlimit.h; atomic, changed under the table lock */
     struct fs_context *fs; /* &own_fs, or a shared one; changed by its only user, in clone */
     struct fs_context own_fs;
     /* Number of reads and writes, for display. Atomic; two threads that count at the same moment
@@ -150,6 +149,9 @@ struct process {
     /* Faults in turn that got no page, and when the last was (oom.c). Own threads; a statistic. */
     uint32_t short_rounds;
     uint64_t short_ns;
+    /* rlimit.h; atomic, changed under the table lock. Last: process_alloc() leaves them as they
+     * are, for the caller to fill in. */
+    struct rlimit limits[RLIMITS];
 };
 
 static inline struct process *process_self(void) { return thread_self()->process; }
@@ -226,7 +228,7 @@ extern uint32_t process_limit;
 void process_table_boot(uint64_t npages);
 /* Allocate the structure of one more process, charged to the current thread's account. It gets a
  * pid and enters the table in process_enter. NULL with *err: -ENOMEM, or -EAGAIN when there are
- * process_limit, or as many as the user may have. */
+ * process_limit, or as many as the user may have. The limits are not filled in. */
 struct process *process_alloc(int *err);
 void process_free(struct process *p);
 /* Make t, which has not run yet, the first thread of p, which has its p->sig and is not in the

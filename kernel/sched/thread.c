@@ -51,10 +51,22 @@ static uint32_t nending;                                 /* atomic: threads that
 static struct wait_queue reaper_queue = WAIT_QUEUE_INIT("reaper", reaper_queue);
 static bool reaper_waits; /* atomic: a hint */
 
+/* As str_copy(): names have a few bytes. */
+static void name_set(struct thread *t, const char *name)
+{
+    unsigned k = 0;
+
+    while (k < sizeof(t->name) - 1 && name[k]) {
+        t->name[k] = name[k];
+        k++;
+    }
+    t->name[k] = 0;
+}
+
 static void thread_init(struct thread *t, const char *name, unsigned prio, cpumask_t affinity,
                         unsigned cpu)
 {
-    str_copy(t->name, name, sizeof(t->name));
+    name_set(t, name);
     t->prio = (uint8_t)prio;
     t->state = THREAD_NEW;
     t->affinity = affinity;

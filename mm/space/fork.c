@@ -55,32 +55,48 @@ static void __attribute__((noinline)) note(struct fork_noted *noted, const struc
         noted->page[noted->n++] = (struct noted_page){e, p, to};
 }
 
+/* The parent's PTE p, which maps a page of its own or one that can be written, for the child.
+   Returns its new value, of both. */
+static inline pte_t share_private(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
+                                  pte_t *to, vaddr_t va, uint64_t *private)
+{
+    pte_t pte = *p;
+
+    (void)pte_maps_page(va, pte);
+    if (!(pte & PTE_SW_COW)) {
+        pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
+        pt_store(p, pte);
+    }
+    if (!(pte & PTE_SW_SHARED)) {
+        anon_page_share(pte_pfn(pte));
+        if (unlikely(__atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED)))
+            note(noted, e, p, to);
+        ++*private;
+    }
+    return pte;
+}
+
 /* Share n pages of one table, from the parent's PTEs at p to the child's at `to`. With an object
    its lock is held. Returns their number; *others: how many are not private. The text of a program
-   is mapped here and there, so PTEs that are zero are passed over in few instructions. */
-static unsigned share_ptes(const struct map_entry *e, struct fork_noted *noted, pte_t *p, pte_t *to,
-                           vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
+   is mapped here and there, so PTEs that are zero are passed over in few instructions, and those of
+   an object's page that cannot be written are copied as they are. Plain stores do for the child,
+   which has not begun. */
+static inline unsigned share_ptes(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
+                                  pte_t *to, vaddr_t va, uint64_t n, uint32_t *left,
+                                  unsigned *others)
 {
-    const pte_t *end = p + n, *first = p;
+    const pte_t as_is = PTE_V | PTE_SW_SHARED | PTE_SW_COW, *end = p + n, *first = p;
     uint64_t upto = *left, private = 0, rest = upto;
 
-    for (; p < end; p++) {
+    for (; p < end; p++, to++) {
         pte_t pte = *p;
 
         if (pte == 0)
             continue;
-        (void)pte_maps_page(va + ((vaddr_t)(p - first) << PAGE_SHIFT), pte);
-        if (!(pte & PTE_SW_COW)) {
-            pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
-            pt_store(p, pte);
-        }
-        if (!(pte & PTE_SW_SHARED)) {
-            anon_page_share(pte_pfn(pte));
-            if (unlikely(__atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED)))
-                note(noted, e, p, &to[p - first]);
-            private++;
-        }
-        pt_store(&to[p - first], pte);
+        if (~pte & as_is)
+            pte = share_private(e, noted, p, to, va + ((vaddr_t)(p - first) << PAGE_SHIFT),
+                                &private);
+        __atomic_store_n(to, pte, __ATOMIC_RELAXED);
         if (--rest == 0)
             break;
     }
@@ -89,10 +105,11 @@ static unsigned share_ptes(const struct map_entry *e, struct fork_noted *noted, 
     return (unsigned)(upto - rest);
 }
 
-/* The same for n pages of up to GROUPS_AT_ONCE groups of PTEs of entry e; the lock of its object is taken. They are
- * counted before it is released, as a reverse walk may take them away from then on. */
-static void share_group(const struct map_entry *e, struct aspace *dst, pte_t *p, pte_t *to,
-                        vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
+/* The same for n pages of up to GROUPS_AT_ONCE groups of PTEs of entry e; the lock of its object is
+   taken. They are counted before it is released, as a reverse walk may take them away from then on.
+ */
+static inline void share_group(const struct map_entry *e, struct aspace *dst, pte_t *p, pte_t *to,
+                               vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
 {
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
     unsigned shared = share_ptes(e, dst->noted, p, to, va, n, left, others);
@@ -105,16 +122,16 @@ static void share_group(const struct map_entry *e, struct aspace *dst, pte_t *p,
         spin_unlock(e->object->lock, ipl);
 }
 
-/* Share the pages of e that the table of the level-2 PTE l2 maps, from va on. 0 or -ENOMEM. */
-static int share_table(const pte_t *l2, struct map_entry *e, struct aspace *dst, vaddr_t va,
-                       vaddr_t end)
+/* Share the pages of e from va to end, which the PTEs from p on of a table of the parent map. 0 or
+   -ENOMEM. */
+static inline int share_table(const struct page *table, pte_t *p, struct map_entry *e,
+                              struct aspace *dst, vaddr_t va, vaddr_t end)
 {
-    pte_t *p = pt_table(pt_load(l2)) + pte_l3_index(va), *to;
-    struct page *table = pt_page_of(p), *copy;
     uint32_t left = __atomic_load_n(&table->aux, __ATOMIC_RELAXED);
-    uint64_t n = (end - va) >> PAGE_SHIFT;
+    uint64_t groups, n = (end - va) >> PAGE_SHIFT;
     unsigned others = 0;
-    uint64_t groups;
+    struct page *copy;
+    pte_t *to;
 
     if (!left)
         return 0;
@@ -124,7 +141,7 @@ static int share_table(const pte_t *l2, struct map_entry *e, struct aspace *dst,
     if (!to)
         return -ENOMEM;
     groups = __atomic_load_n(&table->groups, __ATOMIC_RELAXED) & pt_groups(p, n);
-    pt_mark_groups(to, groups);
+    pt_mark_groups(to, (uint32_t)groups);
     while (left && groups) {
         unsigned k = bit_lowest(groups);
         pte_t *first = pt_group(p, k), *from = MAX(first, p);
@@ -139,22 +156,39 @@ static int share_table(const pte_t *l2, struct map_entry *e, struct aspace *dst,
     return 0;
 }
 
+/* The PTE of the first address from *va on, below end, that has a table, with that in *table; NULL:
+   there is none. Most entries of a program lie in the table of the one before. */
+static inline pte_t *first_pte(struct page_table *pt, vaddr_t *va, vaddr_t end, struct page **table)
+{
+    pte_t *p = pt_recent(pt, *va, table);
+    const pte_t *l2;
+
+    if (p)
+        return p;
+    l2 = pt_next_table(pt, va, end);
+    if (!l2)
+        return NULL;
+    pt_remember(pt, *va, pte_pfn(pt_load(l2)));
+    return pt_recent(pt, *va, table);
+}
+
 int anon_fork(struct aspace *src, struct map_entry *e, struct aspace *dst, struct map_entry *child)
 {
     vaddr_t va = e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) : e->start;
+    struct page *table;
     int err = 0;
 
     if (e->object)
         object_attach_entry(e->object, child);
     if (e->flags & MAPF_SHARED)
         return 0;
-    for (pte_t *l2 = pt_next_table(&src->pt, &va, e->end); l2;
-         l2 = pt_step_table(&src->pt, l2, &va, e->end)) {
+    while (!err && va < e->end) {
+        pte_t *p = first_pte(&src->pt, &va, e->end, &table);
         vaddr_t end = MIN(e->end, (va & ~(PTE_L2_SPAN - 1)) + PTE_L2_SPAN);
 
-        err = thread_killed() ? -EINTR : share_table(l2, e, dst, va, end);
-        if (err)
+        if (!p)
             break;
+        err = thread_killed() ? -EINTR : share_table(table, p, e, dst, va, end);
         va = end;
     }
     return err;

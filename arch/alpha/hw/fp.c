@@ -39,10 +39,11 @@ void fp_init(struct thread_hw *t) { t->fp.f[FP_FPCR] = FPCR_INITIAL; }
 
 void fp_inherit(struct thread_hw *t)
 {
-    if (fp_used()) { /* otherwise both are as fp_init() makes them */
-        fp_sync();
-        t->fp = current_hw->fp;
-    }
+    uint64_t ipl = pal_swpipl(IPL_NO_SWITCH);
+
+    if (fp_used()) /* otherwise both are as fp_init() makes them */
+        fp_store(&t->fp);
+    pal_swpipl(ipl);
     t->pcb.flags = current_hw->pcb.flags;
 }
 
