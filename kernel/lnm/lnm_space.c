@@ -343,10 +343,15 @@ cond_t lnm_space_ready(const struct lnm_who *who)
 
 static struct lnm_space *space_alloc(void)
 {
-    struct lnm_space *s = npp_alloc_zeroed(sizeof(*s));
+    struct lnm_space *s = npp_alloc(sizeof(*s));
 
-    if (s)
-        mutex_init(&s->changes, "private names", MUTEX_NAMES);
+    if (!s)
+        return NULL;
+    mutex_init(&s->changes, "private names", MUTEX_NAMES);
+    s->job = NULL;
+    s->ready_for = 0;
+    s->group = s->directory = s->process_table = NULL;
+    s->hash = (struct lnm_hash){.nbuckets = 0};
     return s;
 }
 

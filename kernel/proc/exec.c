@@ -121,7 +121,7 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     vaddr_t strings = (STACK_TOP - 16 - a->bytes) & ~UINT64_C(15);
     vaddr_t platform = strings - 8, random = platform - 24;
     uint64_t words = 1 + a->argc + 1 + a->envc + 1 + 2 * AUX_MAX;
-    struct stack_writer w = {.at = (random - 8 * words) & ~UINT64_C(15)};
+    struct stack_writer w;
     struct {
         uint64_t random[3];
         char platform[8];
@@ -152,7 +152,9 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     _Static_assert(sizeof(below) == 32, "as the comment above says");
     if (a->bytes + 8 * words + PAGE_SIZE > x->stack_bytes * 3 / 4)
         return -E2BIG;
-    *sp = w.at;
+    *sp = w.at = (random - 8 * words) & ~UINT64_C(15);
+    w.n = 0;
+    w.err = 0;
     for (size_t done = 0; done < a->bytes && !w.err; done += PAGE_SIZE)
         w.err = copyout(strings + done, a->page[done >> PAGE_SHIFT],
                         MIN(a->bytes - done, PAGE_SIZE));

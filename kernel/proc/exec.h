@@ -15,11 +15,12 @@ struct program_path;
 
 struct exec_args {
     unsigned argc, envc;
-    size_t bytes;                  /* of all strings, argv's and then envp's, with their NULs */
-    size_t path_at;                /* offset of the path among the strings; set by exec_program */
-    size_t env_at;                 /* offset of the first string of envp; set by exec_program */
-    vaddr_t strings;               /* their address on the new stack; set by exec_program */
-    uint8_t *page[EXEC_ARG_PAGES]; /* KSEG addresses; allocated as needed */
+    size_t bytes;    /* of all strings, argv's and then envp's, with their NULs */
+    size_t path_at;  /* offset of the path among the strings; set by exec_program */
+    size_t env_at;   /* offset of the first string of envp; set by exec_program */
+    vaddr_t strings; /* their address on the new stack; set by exec_program */
+    unsigned npages;
+    uint8_t *page[EXEC_ARG_PAGES]; /* KSEG addresses of the first npages; allocated as needed */
 };
 
 /* What exec has allocated for the new program (process.exec_wait). */

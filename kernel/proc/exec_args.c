@@ -8,11 +8,16 @@
 #include "kernel/sched/thread.h"
 #include "mm/phys/page.h"
 
-void exec_args_init(struct exec_args *a) { memset(a, 0, sizeof(*a)); }
+void exec_args_init(struct exec_args *a)
+{
+    a->argc = a->envc = a->npages = 0;
+    a->bytes = a->path_at = a->env_at = 0;
+    a->strings = 0;
+}
 
 void exec_args_free(struct exec_args *a)
 {
-    for (unsigned k = 0; k < EXEC_ARG_PAGES && a->page[k]; k++)
+    for (unsigned k = 0; k < a->npages; k++)
         page_free(paddr_to_pfn(kseg_paddr(a->page[k])));
 }
 
@@ -26,13 +31,13 @@ static char *args_room(struct exec_args *a, size_t *room, int *err)
         *err = -E2BIG;
         return NULL;
     }
-    if (!a->page[index]) {
+    if (index == a->npages) {
         pfn_t pfn;
 
         *err = page_alloc(0, PAGE_T_SYSTEM, RAD_ANY, &pfn);
         if (*err)
             return NULL;
-        a->page[index] = kseg_page(pfn);
+        a->page[a->npages++] = kseg_page(pfn);
     }
     *room = PAGE_SIZE - (a->bytes & PAGE_MASK);
     return (char *)a->page[index] + (a->bytes & PAGE_MASK);

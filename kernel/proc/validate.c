@@ -32,7 +32,7 @@ static enum process_visit space_of(struct process *p, void *arg)
         const struct exec_args *a = p->exec_wait->args;
 
         validate_aspace(arg, p->exec_wait->space);
-        for (unsigned k = 0; k < EXEC_ARG_PAGES && a->page[k]; k++)
+        for (unsigned k = 0; k < a->npages; k++)
             validate_page(arg, paddr_to_pfn(kseg_paddr(a->page[k])), VALIDATE_PIPE);
     }
     return PROCESS_NEXT;

@@ -183,6 +183,11 @@ bool page_is_excluded(pfn_t first, uint64_t npages);
 bool page_entry_valid(pfn_t pfn);
 /* Add a reference to an active page; the caller holds one already. */
 void page_ref(pfn_t pfn);
+/* Drop a reference that is not the last one. Returns how many are left. */
+static inline uint32_t page_unref_shared(pfn_t pfn)
+{
+    return __atomic_sub_fetch(&page_of(pfn)->refcnt, 1, __ATOMIC_ACQ_REL);
+}
 /* Mark an active page bad: when freed, it goes to the bad list and is no longer fluid. */
 void page_set_bad(pfn_t pfn);
 /* Zero a page by stores. */

@@ -35,7 +35,7 @@
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
 
-#define FORGET_AFTER   16u
+#define FORGET_AFTER   32u
 #define GROUPS_AT_ONCE 2u /* groups of PTEs that are shared under one hold of the object's lock */
 
 /* Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
@@ -218,11 +218,19 @@ static void copy_for_child(const struct noted_page *k, pfn_t copy)
     page_copy(copy, pfn);
     page_of(copy)->owner = kseg_paddr(k->to).a;
     pt_store(k->to, pte_make(copy, bits));
-    page_unref(pfn);
-    if (__atomic_load_n(&page_of(pfn)->refcnt, __ATOMIC_ACQUIRE) != 1)
+    if (page_unref_shared(pfn) != 1)
         return; /* older children have it too */
     __atomic_store_n(&page_of(pfn)->owner, kseg_paddr(k->p).a, __ATOMIC_RELAXED);
     pt_store(k->p, pte_make(pfn, bits));
+}
+
+/* The PTE of va; NULL: it has no table. The stack's table is often the one found last. */
+static inline pte_t *lookup(struct aspace *as, vaddr_t va)
+{
+    struct page *table;
+    pte_t *p = pt_recent(&as->pt, va, &table);
+
+    return p ? p : pt_lookup(&as->pt, va, 3);
 }
 
 /* The child is going to write at va at once, and the parent probably too: if there is a private
@@ -231,14 +239,14 @@ static void note_address(struct aspace *src, struct aspace *dst, vaddr_t va,
                          struct fork_noted *noted)
 {
     struct map_entry *e = aspace_lookup_locked(src, va);
-    pte_t *to = e ? pt_lookup(&dst->pt, va, 3) : NULL;
+    pte_t *to = e ? lookup(dst, va) : NULL;
 
     if (!to || !pte_maps_page(va, pt_load(to)))
         return;
     for (unsigned i = 0; i < noted->n; i++)
         if (noted->page[i].to == to)
             return;
-    noted->page[noted->n++] = (struct noted_page){e, pt_lookup(&src->pt, va, 3), to};
+    noted->page[noted->n++] = (struct noted_page){e, lookup(src, va), to};
 }
 
 /* May the child have a copy of the page, which is private and shared with the parent only for now?

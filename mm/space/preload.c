@@ -7,6 +7,8 @@
  *   data     copies of the first COPIED_PAGES pages that are in memory: the dynamic linker or the
  *            start of the C library writes to them, mostly to all. A larger segment is data that
  *            the program perhaps never changes, so what is beyond is left to faults;
+ *   zeroes   the first and the last page of memory without a file: what the start files and the C
+ *            library have there is linked first and last, and both write to it as they begin;
  *   stack    its top page, to which exec itself writes.
  *
  * What is not in memory, as its pager has not been asked for it yet, is left to faults.
@@ -169,6 +171,33 @@ static int preload_object(struct aspace *as, struct map_entry *e)
     return 0;
 }
 
+/* Map a page of zeroes of its own at va of e, unless one is there. */
+static int preload_zero(struct aspace *as, const struct map_entry *e, vaddr_t va)
+{
+    pte_t *p = pt_create(&as->pt, va, 3);
+    pfn_t pfn;
+
+    if (!p || page_alloc(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, &pfn) != 0)
+        return -ENOMEM;
+    page_of(pfn)->owner = kseg_paddr(p).a;
+    if (unlikely(!pt_install(p, pte_make(pfn, pt_user_bits(e->prot, true))))) {
+        page_free_zeroed(pfn);
+        return 0;
+    }
+    page_table_add_rss(&as->pt, 1);
+    return 0;
+}
+
+/* The first and the last page of e, which is private memory without an object. */
+static int preload_zeroes(struct aspace *as, const struct map_entry *e)
+{
+    int err = preload_zero(as, e, e->start);
+
+    if (!err && e->end - e->start > PAGE_SIZE)
+        err = preload_zero(as, e, e->end - PAGE_SIZE);
+    return err;
+}
+
 int aspace_preload(struct aspace *as)
 {
     int err = mutex_lock_shared_killable(&as->lock);
@@ -181,6 +210,8 @@ int aspace_preload(struct aspace *as)
             err = e->ops->populate(as, e, e->end - PAGE_SIZE, e->end);
         else if (e->object && e->prot && !(e->flags & MAPF_SHARED))
             err = preload_object(as, e);
+        else if (!e->object && (e->prot & MAP_W))
+            err = preload_zeroes(as, e);
         if (err)
             break;
     }

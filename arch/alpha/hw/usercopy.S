@@ -174,11 +174,18 @@
         lda     $16, 64($16)
         bne     $22, 3b
 4:      and     $17, 63, $17
+        srl     $17, 3, $22
+        beq     $22, 6f
+5:      ACCESS  1, stq $31, 0($16)
+        lda     $22, -1($22)
+        lda     $16, 8($16)
+        bne     $22, 5b
+6:      and     $17, 7, $17
         beq     $17, 9f
-5:      ACCESS  1, stb $31, 0($16)
+7:      ACCESS  1, stb $31, 0($16)
         lda     $17, -1($17)
         lda     $16, 1($16)
-        bne     $17, 5b
+        bne     $17, 7b
 9:      mov     $31, $0
         ret     $31, ($26), 1
         END_FUNCTION user_clear

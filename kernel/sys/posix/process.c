@@ -339,9 +339,11 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t rusage)
         return found;
     if (status && copyout_u32(status, r.status) != 0)
         return -EFAULT;
-    rusage_of(&u, r.used);
-    if (rusage && copyout(rusage, &u, sizeof(u)) != 0)
-        return -EFAULT;
+    if (rusage) {
+        rusage_of(&u, r.used);
+        if (copyout(rusage, &u, sizeof(u)) != 0)
+            return -EFAULT;
+    }
     return r.pid;
 }
 
