@@ -388,6 +388,17 @@ class ShowPageTable(Command):
                 yield from self.entries(pte_pfn(entry), first, last, level, depth + 1, va)
 
 
+class Ptbr(gdb.Function):
+    """$ptbr(PID): the PFN of the level-1 page of a process, which a CPU has in PTBR while it runs
+    the process. For walks by hand."""
+
+    def __init__(self) -> None:
+        super().__init__("ptbr")
+
+    def invoke(self, pid: gdb.Value) -> int:
+        return int(space_of(find_process(str(int(pid))))["pt"]["root"]["n"])
+
+
 def register() -> None:
-    for command in (ShowPageTable, ShowPfnData):
+    for command in (ShowPageTable, ShowPfnData, Ptbr):
         command()

@@ -5,9 +5,9 @@
  * interrupts some of the rounds (about 0.1 % of the time).
  *
  * One JSON object per line on standard output:
- *     {"name": "pipe_round_trip", "instructions": 3210.5, "linux": 8035}
- * "instructions" is per operation; "linux" is the figure of Linux/Alpha 6.1 under the same QEMU
- * (the last section of docs/platform.md), or null where it was not measured.
+ *     {"name": "pipe_round_trip", "instructions": 3210.5}
+ * "instructions" is per operation. What Linux needs for the same work is measured by a program that
+ * runs on both (userland/bench/rows).
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -65,17 +65,12 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Print the median round divided by its number of operations. linux: 0 if there is no figure. */
-static inline void bench_report(const char *name, struct bench *b, uint64_t operations,
-                                uint64_t linux_figure)
+/* Print the median round divided by its number of operations. */
+static inline void bench_report(const char *name, struct bench *b, uint64_t operations)
 {
-    char other[24] = "null";
-
-    if (linux_figure)
-        snprintf(other, sizeof(other), "%lu", (unsigned long)linux_figure);
     qsort(b->round, (size_t)b->n, sizeof(b->round[0]), bench_compare);
-    printf("{\"name\": \"%s\", \"instructions\": %.1f, \"linux\": %s}\n", name,
-           (double)b->round[b->n / 2] / (double)operations, other);
+    printf("{\"name\": \"%s\", \"instructions\": %.1f}\n", name,
+           (double)b->round[b->n / 2] / (double)operations);
     fflush(stdout);
 }
 

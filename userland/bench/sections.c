@@ -77,7 +77,7 @@ static void report(const char *label, const char *what, struct bench *b, uint64_
     char name[64];
 
     snprintf(name, sizeof(name), "%s_%s", what, label);
-    bench_report(name, b, operations, 0);
+    bench_report(name, b, operations);
 }
 
 static void hold_to(const char *label, struct bench *b, uint64_t operations, uint64_t target)
@@ -209,8 +209,8 @@ static void fluid_faults(void)
         bench_need(sys$deltva_64(&second, va2, length2, PSL$C_USER, &gone, &length2) & 1);
         bench_need(sys$deltva_64(&first, va, length, PSL$C_USER, &gone, &length) & 1);
     }
-    bench_report("fluid_first_touch_page", &touch, bytes / PAGE, 0);
-    bench_report("fluid_table_pickup", &pickup, bytes / (8 * MIB), 0);
+    bench_report("fluid_first_touch_page", &touch, bytes / PAGE);
+    bench_report("fluid_table_pickup", &pickup, bytes / (8 * MIB));
 }
 
 int main(void)

@@ -9,12 +9,12 @@
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/
 
-Writes figures.json and SVG plots to build/bench/. Fails when an operation costs more than LIMIT
-times as much as on Linux/Alpha, when a row of /bench/rows costs more than half of it or more
-than its own bound (scripts/megalith/bench/linux_rows.py), when the start-up of a process grows with
-the section, when a process owns page tables besides shared ones, when a lock is held for longer
-than a constant (scripts/megalith/bench/figures.py), or when an operation costs more beside many
-things than its row in userland/bench/growth allows.
+Writes figures.json and SVG plots to build/bench/. Fails when a row of /bench/rows costs more than
+half of what it costs on Linux/Alpha or more than its own bound
+(scripts/megalith/bench/linux_rows.py), when the start-up of a process grows with the section, when
+a process owns page tables besides shared ones, when a lock is held for longer than a constant
+(scripts/megalith/bench/figures.py), or when an operation costs more beside many things than its row
+in userland/bench/growth allows.
 """
 
 from __future__ import annotations
@@ -41,16 +41,13 @@ def tell(text: str) -> None:
     print(f"bench: {time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def run_calls(folder: Path, names: list[str], limit: float) -> tuple[list[dict], bool]:
+def run_calls(folder: Path, names: list[str]) -> list[dict]:
     sources = [s for s in calls.programs() if not names or s.stem in names]
     found = [figure for source in sources for figure in calls.measure(source)]
     calls.show(found)
     calls.write(found, folder / "bench.json")
     plots.plot_calls(found, folder)
-    above = [f for f in found if (calls.ratio(f) or 0) > limit]
-    for f in above:
-        print(f"bench: {f['name']} is above {limit} times Linux's figure", file=sys.stderr)
-    return found, not above
+    return found
 
 
 def run_startup(folder: Path, quick: bool) -> tuple[list[dict], bool]:
@@ -121,7 +118,6 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--limit", type=float, metavar="RATIO", default=1.0)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--bless", action="store_true")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", metavar="FOLDER")
@@ -147,11 +143,10 @@ def main() -> int:
     kept = []
     try:
         if set(chosen) & {"single", *programs}:
-            found, good = run_calls(folder, some, arguments.limit)
+            found = run_calls(folder, some)
             measured = {f["program"] for f in found}
             found += [f for f in data["calls"] if f["program"] not in measured]
             data["calls"] = sorted(found, key=lambda f: programs.index(f["program"]))
-            kept.append(good)
         if "startup" in chosen:
             data["startup"], good = run_startup(folder, arguments.quick)
             kept.append(good)

@@ -22,7 +22,7 @@ def programs() -> list[Path]:
 
 
 def measure(source: Path) -> list[dict]:
-    """The figures of one program: {"name": ..., "instructions": ..., "linux": ... or None}."""
+    """The figures of one program: {"name": ..., "instructions": ..., "program": ...}."""
     machine = shlex.split(" ".join(MARK.findall(source.read_text())))
     figures = run_json([*machine, "--smp", "1", "--icount"], [f"/bench/{source.stem}"])
     if not figures:
@@ -30,21 +30,12 @@ def measure(source: Path) -> list[dict]:
     return [figure | {"program": source.stem} for figure in figures]
 
 
-def ratio(figure: dict) -> float | None:
-    return figure["instructions"] / figure["linux"] if figure["linux"] else None
-
-
 def show(figures: list[dict]) -> None:
     table = Table(title="Instructions on one CPU", box=None, pad_edge=False)
     table.add_column("what")
-    for head in ("Megalith", "Linux/Alpha 6.1", "ratio"):
-        table.add_column(head, justify="right")
+    table.add_column("instructions", justify="right")
     for f in figures:
-        part = ratio(f)
-        linux = f"{f['linux']:,}" if f["linux"] else ""
-        table.add_row(
-            f["name"], f"{f['instructions']:,.1f}", linux, f"{part:.2f}" if part is not None else ""
-        )
+        table.add_row(f["name"], f"{f['instructions']:,.1f}")
     Console(width=100).print(table)
 
 

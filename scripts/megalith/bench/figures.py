@@ -204,22 +204,6 @@ def fig8_table(rows: list[Row], size: float) -> str:
     return table(head, lines)
 
 
-def fig8_smp_table(rows: list[Row]) -> str:
-    by = {c: {r["processes"]: r for r in pick(rows, "fig8", cpus=c)} for c in (1, 2, 4)}
-    counts = sorted(by[2])
-    least = counts[0]
-    head = ["processes"]
-    head += [f"{what}, {c} CPU{'s' * (c > 1)}" for what in ("start-up", "shut-down") for c in by]
-    lines = []
-    for n in counts:
-        line = [f"{n:,}"]
-        for key in ("startup_ns", "shutdown_ns"):
-            for c in by:
-                line.append(f"{by[c][n][key] / by[c][least][key]:.2f}" if n in by[c] else "")
-        lines.append(line)
-    return table(head, lines)
-
-
 def fig9_table(rows: list[Row]) -> str:
     shared = {gib(r): r for r in pick(rows, "fig9", "shared")}
     private = {gib(r): r for r in pick(rows, "fig9", "private")}
@@ -232,31 +216,6 @@ def fig9_table(rows: list[Row]) -> str:
             line += [millions(p[key]), f"{p[key] / s[key]:.1f}"] if p else ["", ""]
         lines.append(line)
     head = ["GiB", "start-up, shared", "private", "ratio", "shut-down, shared", "private", "ratio"]
-    return table(head, lines)
-
-
-def fig9_smp_table(rows: list[Row]) -> str:
-    lines = []
-    for cpus in (1, 2, 4):
-        shared = {gib(r): r for r in pick(rows, "fig9", "shared", cpus=cpus)}
-        private = {gib(r): r for r in pick(rows, "fig9", "private", cpus=cpus)}
-        both = sorted(set(shared) & set(private))
-        if not both:
-            continue
-        low, high = both[0], both[-1]
-        for key, name in (("startup_ns", "start-up"), ("shutdown_ns", "shut-down")):
-            lines.append(
-                [
-                    f"{name}, {cpus} CPU{'s' * (cpus > 1)}",
-                    f"{private[low][key] / shared[low][key]:.1f}",
-                    f"{private[high][key] / shared[high][key]:.1f}",
-                    f"{shared[high][key] / shared[low][key]:.2f}",
-                    f"{private[high][key] / private[low][key]:.2f}",
-                ]
-            )
-        ends = f"{label(high)} over {label(low)}"
-        head = ["", f"private over shared, {label(low)}", f"the same, {label(high)}"]
-        head += [f"shared, {ends}", f"private, {ends}"]
     return table(head, lines)
 
 
@@ -365,17 +324,11 @@ FLUID_OR_ALLOC = [
 def calls_table(calls: list[Row], wanted: list | None = None) -> str:
     """All calls, or those of a list of names or (label, name)."""
     by_name = {f["name"]: f for f in calls}
-    chosen = [(w, w) if isinstance(w, str) else w for w in wanted or by_name]
-    compare = any(by_name[name]["linux"] for _, name in chosen)
     lines = []
-    for label, name in chosen:
-        own, linux = by_name[name]["instructions"], by_name[name]["linux"]
-        line = [label.replace("_", " "), f"{own:,.1f}" if own < 10 else f"{own:,.0f}"]
-        if compare:
-            line += [f"{linux:,}", f"{own / linux:.2f}"] if linux else ["", ""]
-        lines.append(line)
-    head = ["instructions", "Megalith", "Linux/Alpha 6.1", "ratio"]
-    return table(head if compare else ["", "instructions"], lines)
+    for label, name in [(w, w) if isinstance(w, str) else w for w in wanted or by_name]:
+        count = by_name[name]["instructions"]
+        lines.append([label.replace("_", " "), f"{count:,.1f}" if count < 10 else f"{count:,.0f}"])
+    return table(["", "instructions"], lines)
 
 
 def headline(rows: list[Row]) -> str:

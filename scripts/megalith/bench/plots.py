@@ -90,14 +90,10 @@ def _holds(rows: list[Row], ax: Axes) -> None:
 def _calls(calls: list[Row], ax: Axes) -> None:
     names = [c["name"] for c in reversed(calls)]
     ours = [c["instructions"] for c in reversed(calls)]
-    linux = [c["linux"] or 0 for c in reversed(calls)]
-    ys = range(len(names))
-    ax.barh([y + 0.2 for y in ys], ours, 0.4, label="Megalith", color="#3b6fb6")
-    ax.barh([y - 0.2 for y in ys], linux, 0.4, label="Linux/Alpha 6.1", color="#999")
-    ax.set_yticks(list(ys), names)
+    ax.barh(range(len(names)), ours, 0.6, color="#3b6fb6")
+    ax.set_yticks(range(len(names)), names)
     ax.set_xscale("log")
     ax.set_title("Instructions on one CPU")
-    ax.legend()
 
 
 def _growth(rows: list[Row], ax: Axes) -> None:
