@@ -31,6 +31,7 @@ CASES = [
     ("if false; then echo no; elif true; then echo elif; else echo else; fi", "elif\n", 0),
     ("true && echo and || echo or; false && echo and || echo or", "and\nor\n", 0),
     ("! false; echo $?; (exit 3); echo $?", "0\n3\n", 0),
+    ("sh -c -- 'echo $0 $1; exit 5' name one; echo $?", "name one\n5\n", 0),
     ("echo one | cat | cat", "one\n", 0),
     ("{ echo a; echo b; } | wc", "2 2 4\n", 0),
     ("echo out > /tmp/f; echo more >> /tmp/f; cat < /tmp/f; rm /tmp/f", "out\nmore\n", 0),

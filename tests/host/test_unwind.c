@@ -51,7 +51,7 @@ static int find_tables(struct dl_phdr_info *info, size_t size, void *arg)
 static bool read_stack(void *arg, uint64_t address, uint64_t *value)
 {
     (void)arg;
-    if (address < stack_low || address + 8 > stack_high)
+    if (address < stack_low || address > stack_high - 8) /* damaged: any address, to the highest */
         return false;
     memcpy(value, (const void *)address, 8);
     return true;

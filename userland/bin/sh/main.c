@@ -63,6 +63,10 @@ int main(int argc, char **argv, char **environment)
 
     vars_init(environment);
     if (argc > 2 && !strcmp(argv[1], "-c")) {
+        if (argc > 3 && !strcmp(argv[2], "--")) { /* the system() of glibc 2.41 and later */
+            argv++;
+            argc--;
+        }
         if (argc > 3)
             shell_name = argv[3];
         rest(argv + (argc > 3 ? 4 : 3));
