@@ -32,6 +32,7 @@
 #include "kernel/boot_config.h"
 #include "kernel/boot_word.h"
 #include "kernel/drivers/resmem_driver.h"
+#include "kernel/event/event.h"
 #include "kernel/io/file.h"
 #include "kernel/io/random.h"
 #include "kernel/io/tree.h"
@@ -246,6 +247,7 @@ void kernel_main(const struct boot_cpus *boot)
     census_boot();
     idle_zero_boot();
     lnm_boot();
+    event_boot();
     section_pagfil_boot();
     section_pfn_boot();
     resmem_census_boot();

@@ -30,6 +30,7 @@ LAYERS = [
     ("mm/section",),
     ("mm/check",),
     ("kernel/lnm",),
+    ("kernel/event",),
     ("kernel/drivers",),
     ("kernel/fs",),
     ("kernel/io",),

@@ -31,6 +31,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/ast.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/pidfd.h"
@@ -270,6 +271,7 @@ static void give_back(struct process *p)
 
     process_alarm_end(p);
     posix_timers_end(p);
+    process_events_end(p);
     if (unlikely(p->sem_undos.used))
         sem_end(&p->sem_undos);
     p->files = NULL;

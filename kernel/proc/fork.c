@@ -67,6 +67,7 @@ static void copy_identity(struct process *to, struct process *from)
     cpu_timers_limit_set(to);
     to->personal = from->personal;
     to->personal.death_signal = 0;
+    to->ast_return = __atomic_load_n(&from->ast_return, __ATOMIC_RELAXED);
     memcpy(to->name, from->name, sizeof(to->name));
     to->program = program_path_ref(from->program);
     to->arg_start = from->arg_start;

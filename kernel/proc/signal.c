@@ -44,6 +44,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/proc/ast.h"
 #include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/ptrace.h"
@@ -356,7 +357,8 @@ bool signal_is_pending(void)
     const struct tracee *t = ptrace_self();
 
     if (!ready_now(process_self()->sig, uthread_self()) && !thread_fatal_pending(thread_self()) &&
-        !(unlikely(t != NULL) && __atomic_load_n(&t->trap, __ATOMIC_SEQ_CST)))
+        !(unlikely(t != NULL) && __atomic_load_n(&t->trap, __ATOMIC_SEQ_CST)) &&
+        !process_ast_pending(process_self()))
         return false;
     /* The sender may not have set this bit yet, and the caller ends its system call because of the
      * signal. */
@@ -627,6 +629,20 @@ static inline bool handle(struct trapframe *f, struct process *p, struct uthread
     return true;
 }
 
+/* Deliver an AST, if there is one to be delivered to this thread: on top of the handlers, so that
+ * its routine runs before them. For the call that it interrupts it is a handler with SA_RESTART. */
+static void __attribute__((noinline)) deliver_ast(struct trapframe *f, struct process *p)
+{
+    struct event_ast ast;
+
+    event_absorb(p->events);
+    if (!event_take_ast(p->events, &ast))
+        return;
+    finish_call(f, true, true);
+    if (process_ast_push(f, &ast) != 0)
+        process_exit(SIGSEGV);
+}
+
 void signal_deliver(struct trapframe *f)
 {
     struct process *p = process_self();
@@ -666,6 +682,8 @@ void signal_deliver(struct trapframe *f)
             stop(s, sig);
     }
     free_gone(s);
+    if (unlikely(p->events != NULL))
+        deliver_ast(f, p);
     finish_call(f, false, false);
     if (u->restore_saved) { /* sigsuspend, and no signal had a handler */
         u->restore_saved = false;

@@ -30,6 +30,7 @@
 #include "arch/alpha/hw/switch.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/event/event.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
@@ -472,6 +473,8 @@ static bool leave(struct process *p, uint32_t status)
     t->account = account_system;
     p->leaving--;
     p->nthreads--;
+    if (unlikely(p->events != NULL))
+        event_retarget(p->events, t, process_first_thread_locked(p)->thread);
     wake_last_locked(p);
     unlock_both(p, ipl);
     thread_forget(u, s);

@@ -38,6 +38,7 @@ enum spin_rank {
     RANK_PFN = 44,          /* page lists of one RAD                      IPL_CLOCK */
     RANK_TIMERFD = 45,      /* one timerfd                                IPL_CLOCK */
     RANK_SIGNAL = 46,       /* signals and alarm of one process           IPL_CLOCK */
+    RANK_EVENTS = 47,       /* event flags, ASTs, timers of one process   IPL_CLOCK */
     RANK_POLL = 47,         /* those who poll one object                  IPL_CLOCK */
     RANK_EPOLL = 48,        /* what is ready in one epoll instance        IPL_CLOCK */
     RANK_RELAY = 49,        /* what the relay of poll is to report        IPL_CLOCK */
@@ -52,6 +53,7 @@ enum mutex_rank {
     MUTEX_NAMES = 6,       /* the private logical names of one process are changed or copied */
     MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
     MUTEX_LNM = 8,         /* logical names; user memory may be accessed while it is held */
+    MUTEX_CLUSTERS = 8,    /* common event flag clusters */
     MUTEX_HUGE_FILE = 8,   /* a file of huge pages: sections are made, user memory accessed */
     MUTEX_SECTION_END = 9, /* shared: release what a section held; exclusive: create a section */
     MUTEX_GSD = 10,        /* global section directory */

@@ -39,6 +39,27 @@ cond_t vms_crelnt(uint64_t block);
 cond_t vms_dellnm(uint64_t tabnam, uint64_t lognam, uint64_t acmode);
 cond_t vms_trnlnm(uint64_t attr, uint64_t tabnam, uint64_t lognam, uint64_t acmode,
                   uint64_t itmlst);
+cond_t vms_setef(uint64_t efn);
+cond_t vms_clref(uint64_t efn);
+cond_t vms_readef(uint64_t efn, uint64_t state);
+cond_t vms_waitfr(uint64_t efn);
+cond_t vms_wflor(uint64_t efn, uint64_t mask);
+cond_t vms_wfland(uint64_t efn, uint64_t mask);
+cond_t vms_synch(uint64_t efn, uint64_t iosb);
+cond_t vms_ascefc(uint64_t efn, uint64_t name, uint64_t prot, uint64_t perm);
+cond_t vms_dacefc(uint64_t efn);
+cond_t vms_dlcefc(uint64_t name);
+cond_t vms_dclast(uint64_t astadr, uint64_t astprm, uint64_t acmode);
+cond_t vms_setast(uint64_t enbflg);
+cond_t vms_clrast(void);
+cond_t vms_setimr(uint64_t efn, uint64_t daytim, uint64_t astadr, uint64_t reqidt, uint64_t flags);
+cond_t vms_cantim(uint64_t reqidt, uint64_t acmode);
+cond_t vms_schdwk(uint64_t pidadr, uint64_t prcnam, uint64_t daytim, uint64_t reptim);
+cond_t vms_canwak(uint64_t pidadr, uint64_t prcnam);
+cond_t vms_hiber(void);
+cond_t vms_wake(uint64_t pidadr, uint64_t prcnam);
+cond_t mega_sys_ast_return(uint64_t address);
+cond_t mega_sys_ast_exit(void);
 cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer);
 cond_t mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length);
 cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,

@@ -14,7 +14,6 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
-#include "kernel/proc/numbers.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/rlimit.h"
@@ -24,26 +23,16 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/items.h"
+#include "kernel/sys/vms/target.h"
 #include "mm/space/region.h"
 
-#define NAME_MAX        15 /* most characters of a process's name */
 #define USERNAME_LENGTH 12
 #define PAGELETS        (PAGE_SIZE / 512)
 #define FLAGS           0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word in an item list */
 #define FLAGS_ALL \
     (JPI$M_NO_TARGET_INSWAP | JPI$M_NO_TARGET_AST | JPI$M_IGNORE_TARGET_STATUS | JPI$M_THREAD)
-
-/* *pidadr in a search over all processes: SEARCH_START at its start, afterwards SEARCH and the
-   number of the process found last. */
-#define SEARCH_START UINT32_MAX
-#define SEARCH       0x80000000u
-
-struct target { /* the process that is asked about: arguments, decoded */
-    bool search, by_name;
-    uint32_t pid; /* in a search: the process found last, or 0 */
-    char name[NAME_MAX + 2];
-};
 
 struct facts {
     uint64_t pid, owner, uic_group, uic_member, uid, state, priority, cpu, home_rad, threads;
@@ -60,80 +49,6 @@ struct facts {
 static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
 /* ---- which process ---- */
-
-static bool same_uic(const struct process *a, const struct process *b)
-{
-    return process_uic_group(a) == process_uic_group(b) &&
-           process_uic_member(a) == process_uic_member(b);
-}
-
-/* May the caller (self) see p? Process table lock held. */
-static bool may_know(const struct process *self, const struct process *p)
-{
-    if (p == self || same_uic(p, self) || (process_privileges(self) & PRV_WORLD))
-        return true;
-    return process_uic_group(p) == process_uic_group(self) &&
-           (process_privileges(self) & PRV_GROUP);
-}
-
-struct search {
-    const struct target *t;
-    const struct process *self;
-    uint32_t found; /* its number; 0: none */
-};
-
-/* Of the processes with the name, select the one with the lowest number. A zombie is not a process
-   in the sense of OpenVMS. */
-static enum process_visit consider(struct process *p, void *arg)
-{
-    struct search *s = arg;
-    bool fits = process_uic_group(p) == process_uic_group(s->self) &&
-                strncmp(p->name, s->t->name, sizeof(p->name)) == 0;
-
-    if (fits && p->state == PROCESS_LIVE && (!s->found || p->pid < s->found))
-        s->found = p->pid;
-    return PROCESS_NEXT;
-}
-
-/* Take the table lock and find the live process of the lowest number above pid. It is looked for by
-   the bitmap of numbers in use, in steps, with the lock dropped after each: so a search over all
-   processes takes a time in proportion to their number, not to its square. */
-static ipl_t next_and_lock(uint32_t pid, const struct process **p)
-{
-    for (;;) {
-        ipl_t ipl = spin_lock(&process_lock);
-
-        pid = pid < numbers_end ? number_next(pid + 1) : numbers_end;
-        *p = process_find_locked(pid);
-        if ((*p && (*p)->state == PROCESS_LIVE && (*p)->nthreads) || pid >= numbers_end ||
-            thread_killed())
-            return ipl;
-        spin_unlock(&process_lock, ipl);
-    }
-}
-
-/* Take the table lock and find the process. A search for a name drops the lock, so what it has
-   found may have ended since: then it searches again. *p: NULL if there is none. Returns what
-   spin_lock() did. */
-static ipl_t find_and_lock(const struct target *t, const struct process **p)
-{
-    struct search s = {.t = t, .self = process_self(), .found = t->pid};
-    ipl_t ipl;
-
-    if (t->search)
-        return next_and_lock(t->pid, p);
-    for (;;) {
-        if (t->by_name) {
-            s.found = 0;
-            process_search(0, consider, &s);
-        }
-        ipl = spin_lock(&process_lock);
-        *p = s.found ? process_find_locked(s.found) : NULL;
-        if (!t->by_name || !s.found || (*p && (*p)->state == PROCESS_LIVE) || thread_killed())
-            return ipl;
-        spin_unlock(&process_lock, ipl);
-    }
-}
 
 static uint32_t state_of(const struct thread *t)
 {
@@ -186,40 +101,22 @@ static void note_facts(const struct process *p, struct facts *f)
 
 /* Find the process. SS$_NORMAL with *f filled in; SS$_NOPRIV; SS$_NONEXPR, SS$_NOMOREPROC: there is
    none. *pid is set to its number if there is one, even after SS$_NOPRIV. */
-static cond_t find(const struct target *t, struct facts *f, uint32_t *pid)
+static cond_t find(const struct vms_target *t, struct facts *f, uint32_t *pid)
 {
-    const struct process *p;
+    struct process *p;
     cond_t status = SS$_NORMAL;
-    ipl_t ipl = find_and_lock(t, &p);
+    ipl_t ipl = vms_target_lock(t, &p);
 
     if (!p || p->state != PROCESS_LIVE || !p->nthreads)
         status = t->search ? SS$_NOMOREPROC : SS$_NONEXPR;
     else
         *pid = p->pid;
-    if (status == SS$_NORMAL && !may_know(process_self(), p))
+    if (status == SS$_NORMAL && !vms_target_allowed(process_self(), p))
         status = SS$_NOPRIV;
     if (status == SS$_NORMAL)
         note_facts(p, f);
     spin_unlock(&process_lock, ipl);
     return status;
-}
-
-/* Decode the arguments pidadr and prcnam. If *pidadr is not 0, it takes precedence. */
-static cond_t decode_target(vaddr_t pidadr, vaddr_t prcnam, struct target *t)
-{
-    uint32_t pid = 0;
-
-    memset(t, 0, sizeof(*t));
-    if (pidadr && (copyin(&pid, pidadr, sizeof(pid)) != 0 || probe_write(pidadr, sizeof(pid)) != 0))
-        return SS$_ACCVIO;
-    t->pid = pid ? pid : process_self()->pid;
-    t->search = (pid & SEARCH) != 0;
-    if (t->search)
-        t->pid = pid == SEARCH_START ? 0 : pid & ~SEARCH;
-    if (pid || !prcnam)
-        return SS$_NORMAL;
-    t->by_name = true;
-    return vms_short_name(prcnam, t->name, NAME_MAX);
 }
 
 /* ---- items ---- */
@@ -431,7 +328,7 @@ static void note_cpu_time(const struct vms_item_list *list, struct facts *f)
 }
 
 /* Write the answers about the process t. The list has been checked. */
-static cond_t answer_all(const struct target *t, vaddr_t pidadr, vaddr_t iosb,
+static cond_t answer_all(const struct vms_target *t, vaddr_t pidadr,
                          const struct vms_item_list *list)
 {
     struct facts f;
@@ -440,7 +337,7 @@ static cond_t answer_all(const struct target *t, vaddr_t pidadr, vaddr_t iosb,
 
     /* Return the number, in a search also if the caller may not see the process. */
     if (pid && pidadr && (status == SS$_NORMAL || t->search) &&
-        copyout_u32(pidadr, t->search ? pid | SEARCH : pid) != 0)
+        copyout_u32(pidadr, t->search ? pid | VMS_SEARCH : pid) != 0)
         status = status == SS$_NORMAL ? SS$_ACCVIO : status;
     if (!pid || status == SS$_NOPRIV)
         return status;
@@ -450,16 +347,20 @@ static cond_t answer_all(const struct target *t, vaddr_t pidadr, vaddr_t iosb,
     }
     if (f.aspace)
         aspace_unref(f.aspace); /* may be the last reference, if the process has ended meanwhile */
-    return status == SS$_NORMAL ? vms_complete(iosb, status) : status;
+    return status;
 }
 
-static cond_t inform(const struct target *t, vaddr_t pidadr, vaddr_t itmlst, vaddr_t iosb)
+static cond_t inform(vaddr_t pidadr, vaddr_t prcnam, vaddr_t itmlst)
 {
     struct vms_item_list list;
-    cond_t status = vms_items_check(itmlst, vms_items_chained, check_item, &list);
+    struct vms_target t;
+    cond_t status = vms_target_decode(pidadr, prcnam, &t);
 
+    if (status != SS$_NORMAL)
+        return status;
+    status = vms_items_check(itmlst, vms_items_chained, check_item, &list);
     if (status == SS$_NORMAL)
-        status = answer_all(t, pidadr, iosb, &list);
+        status = answer_all(&t, pidadr, &list);
     vms_items_end(&list);
     return status;
 }
@@ -477,20 +378,19 @@ static cond_t inform(const struct target *t, vaddr_t pidadr, vaddr_t itmlst, vad
  *   SS$_BADPARAM, SS$_BADBUFLEN     the item list is malformed
  *   SS$_IVLOGNAM                    the name has 0 or more than 15 characters
  *   SS$_INSFMEM                     the list is long, and there is no memory for its copy
- *   SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
+ *   SS$_ILLEFC, SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
  */
 cond_t vms_getjpi(uint64_t block)
 {
     enum { EFN, PIDADR, PRCNAM, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
     uint64_t a[VMS_ARGS_MAX];
-    struct target t;
+    struct vms_completion c;
     cond_t status = vms_args(block, IOSB_OUT, COUNT, a);
 
     if (status == SS$_NORMAL)
-        status = vms_event_flag(a[EFN]);
-    if (status == SS$_NORMAL)
-        status = decode_target(a[PIDADR], a[PRCNAM], &t);
-    if (status == SS$_NORMAL)
-        status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
-    return status == SS$_NORMAL ? inform(&t, a[PIDADR], a[ITMLST], a[IOSB_OUT]) : status;
+        status = vms_completion_begin(&c, a[EFN], a[IOSB_OUT], a[ASTADR], a[ASTPRM]);
+    if (status != SS$_NORMAL)
+        return status;
+    status = inform(a[PIDADR], a[PRCNAM], a[ITMLST]);
+    return vms_completion_end(&c, status, status != SS$_NORMAL);
 }

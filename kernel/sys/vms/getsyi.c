@@ -17,6 +17,7 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/items.h"
 #include "mm/phys/page.h"
 #include "mm/section/section.h"
@@ -316,6 +317,17 @@ static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
     return strcmp(name, VMS_NODE_NAME) == 0 ? SS$_NORMAL : SS$_NOSUCHNODE;
 }
 
+static cond_t inform(vaddr_t itmlst)
+{
+    struct vms_item_list list;
+    cond_t status = vms_items_check(itmlst, vms_items_next, check_item, &list);
+
+    if (status == SS$_NORMAL)
+        status = vms_items_each(&list, write_item, NULL);
+    vms_items_end(&list);
+    return status;
+}
+
 /*
  * $GETSYI(efn, csidadr, nodename, itmlst, iosb, astadr, astprm), and $GETSYIW, since it completes
  * at once.
@@ -326,26 +338,21 @@ static cond_t check_node(vaddr_t csidadr, vaddr_t nodename)
  *   SS$_BADPARAM, SS$_BADBUFLEN     the item list is malformed
  *   SS$_IVLOGNAM                    the name has 0 or more than 15 characters
  *   SS$_INSFMEM                     the list is long, and there is no memory for its copy
- *   SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
+ *   SS$_ILLEFC, SS$_UNASEFC, SS$_EXASTLM, SS$_ACCVIO
  */
 cond_t vms_getsyi(uint64_t block)
 {
     enum { EFN, CSIDADR, NODENAME, ITMLST, IOSB_OUT, ASTADR, ASTPRM, COUNT };
-    struct vms_item_list list;
     uint64_t a[VMS_ARGS_MAX];
+    struct vms_completion c;
     cond_t status = vms_args(block, IOSB_OUT, COUNT, a);
 
     if (status == SS$_NORMAL)
-        status = vms_event_flag(a[EFN]);
-    if (status == SS$_NORMAL)
-        status = check_node(a[CSIDADR], a[NODENAME]);
-    if (status == SS$_NORMAL)
-        status = vms_completion_check(a[IOSB_OUT], a[ASTADR]);
+        status = vms_completion_begin(&c, a[EFN], a[IOSB_OUT], a[ASTADR], a[ASTPRM]);
     if (status != SS$_NORMAL)
         return status;
-    status = vms_items_check(a[ITMLST], vms_items_next, check_item, &list);
+    status = check_node(a[CSIDADR], a[NODENAME]);
     if (status == SS$_NORMAL)
-        status = vms_items_each(&list, write_item, NULL);
-    vms_items_end(&list);
-    return status == SS$_NORMAL ? vms_complete(a[IOSB_OUT], status) : status;
+        status = inform(a[ITMLST]);
+    return vms_completion_end(&c, status, status != SS$_NORMAL);
 }

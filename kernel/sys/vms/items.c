@@ -17,19 +17,14 @@
 #include "kernel/sys/vms/items.h"
 
 #include "arch/alpha/hw/usercopy.h"
-#include "kernel/base/abi/efndef.h"
 #include "kernel/base/abi/iledef.h"
-#include "kernel/base/abi/iosbdef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
 #include "kernel/sys/vms/args.h"
 #include "mm/pool/pool.h"
 
-#define EVENT_FLAGS_OWN 64
-
 _Static_assert(sizeof(ILE3) == 24, "an entry of the 32-bit form is 24 bytes long");
 _Static_assert(sizeof(ILEB_64) == 32, "an entry of the 64-bit form is 32 bytes long");
-_Static_assert(sizeof(IOSB) == 8, "a status block is a quadword");
 
 cond_t vms_items_start(struct vms_items *l, vaddr_t ua)
 {
@@ -194,27 +189,6 @@ cond_t vms_item_answer(const struct vms_item *item, const struct vms_answer *ans
     else if (item->return_length && copyout(item->return_length, &word, sizeof(word)) != 0)
         return SS$_ACCVIO;
     return SS$_NORMAL;
-}
-
-cond_t vms_event_flag(uint64_t efn)
-{
-    return (uint32_t)efn < EVENT_FLAGS_OWN || (uint32_t)efn == EFN$C_ENF ? SS$_NORMAL : SS$_UNASEFC;
-}
-
-cond_t vms_completion_check(vaddr_t iosb, vaddr_t astadr)
-{
-    if (iosb && probe_write(iosb, sizeof(IOSB)) != 0)
-        return SS$_ACCVIO;
-    return astadr ? SS$_EXASTLM : SS$_NORMAL;
-}
-
-cond_t vms_complete(vaddr_t iosb, cond_t status)
-{
-    IOSB block = {.iosb$l_getxxi_status = cond_value(status)};
-
-    if (iosb && copyout(iosb, &block, sizeof(block)) != 0)
-        return SS$_ACCVIO;
-    return status;
 }
 
 cond_t vms_short_name(vaddr_t descriptor, char *name, uint32_t most)

@@ -87,15 +87,6 @@ cond_t vms_item_answer(const struct vms_item *item, const struct vms_answer *ans
 #define VMS_EPOCH (40587ul * 24 * 60 * 60 * 10000000)
 static inline uint64_t vms_time(uint64_t wall_ns) { return VMS_EPOCH + wall_ns / 100; }
 
-/* Check the number of an event flag. Services complete at once, so the flag itself is not used.
-   SS$_NORMAL; SS$_UNASEFC: it is neither a process's own (0 to 63) nor EFN$C_ENF. */
-cond_t vms_event_flag(uint64_t efn);
-/* Check the arguments for completion: the status block (0: none) can be written, and no AST is
-   requested. SS$_NORMAL; SS$_ACCVIO; SS$_EXASTLM: the AST limit of every process is 0. */
-cond_t vms_completion_check(vaddr_t iosb, vaddr_t astadr);
-/* Complete the service: write its status to the status block. Returns the status, or SS$_ACCVIO if
-   the block can no longer be written. */
-cond_t vms_complete(vaddr_t iosb, cond_t status);
 /* Copy in the name of a process or node by descriptor: 1 to `most` characters, and a terminating
    NUL. SS$_NORMAL, SS$_ACCVIO, SS$_IVLOGNAM. */
 cond_t vms_short_name(vaddr_t descriptor, char *name, uint32_t most);

@@ -36,4 +36,28 @@
 #define VMS_DELLNM 0x1022
 #define VMS_TRNLNM 0x1023
 
+/* Event flags, ASTs, timers, hibernation. */
+#define VMS_SETEF  0x1030
+#define VMS_CLREF  0x1031
+#define VMS_READEF 0x1032
+#define VMS_WAITFR 0x1033
+#define VMS_WFLOR  0x1034
+#define VMS_WFLAND 0x1035
+#define VMS_SYNCH  0x1036
+#define VMS_ASCEFC 0x1037
+#define VMS_DACEFC 0x1038
+#define VMS_DLCEFC 0x1039
+#define VMS_DCLAST 0x1040
+#define VMS_SETAST 0x1041
+#define VMS_CLRAST 0x1042
+#define VMS_SETIMR 0x1043
+#define VMS_CANTIM 0x1044
+#define VMS_SCHDWK 0x1045
+#define VMS_CANWAK 0x1046
+#define VMS_HIBER  0x1047
+#define VMS_WAKE   0x1048
+/* Of the C library: where AST routines return to, and what is called there (kernel/proc/ast.c). */
+#define MEGA_SYS_AST_RETURN 0x104E
+#define MEGA_SYS_AST_EXIT   0x104F
+
 #endif

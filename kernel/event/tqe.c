@@ -1,0 +1,283 @@
+/*
+ * Timer queue entries: timers ($SETIMR), scheduled wake-ups ($SCHDWK), and hibernation.
+ *
+ * An entry belongs to the owner whose flag is set or who is woken, and is on that one's list; its
+ * function, which runs in the timer interrupt, takes the owner's lock. Whoever cancels an entry
+ * takes it off the list and cancels the kernel's timer. If that is not pending any more, because
+ * another CPU is about to call the function, the function finds the entry dead and frees it:
+ *
+ *   CPU 0                                   CPU 1
+ *   timer is due, taken off the queue       lock; off the list; timer_cancel: not pending
+ *   function: waits for the lock            dead = true; unlock
+ *   lock, dead: unlock, free
+ *
+ * The list is at most as long as the limit on timer requests of the processes that may add to it:
+ * PQL_DTQELM each. Entries are cancelled a few in a hold.
+ *
+ * A repeated wake-up starts its next interval in the interrupt, hence the shortest interval, as on
+ * OpenVMS, and EACH_NS for each timer that the user has who asked for it: so all timers of a user
+ * together expire no more than 20,000 times a second.
+ */
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/event/event_private.h"
+#include "mm/pool/pool_charged.h"
+
+#define EACH_NS        50000u
+#define CANCEL_AT_ONCE 4u
+
+struct event_tqe { /* nonpaged pool, counted as QUOTA_TIMERS */
+    struct timer timer;
+    struct list link;            /* in owner->timers; owner's lock */
+    struct event_owner *owner;   /* with a reference; constant */
+    struct event_owner *charged; /* a timer request, or an AST; with a reference; constant */
+    bool wake;                   /* it wakes the owner; else `request` is completed; constant */
+    bool dead;                   /* it was cancelled too late; owner's lock */
+    uint16_t account;            /* constant */
+    uint64_t id;                 /* constant */
+    uint64_t interval;           /* ns, 0: none; constant */
+    struct event_request request;
+};
+
+static void tqe_free(struct event_tqe *t)
+{
+    struct event_owner *owner = t->owner, *charged = t->charged;
+
+    npp_free_counted(t, sizeof(*t), QUOTA_TIMERS, t->account);
+    event_owner_unref(charged);
+    event_owner_unref(owner);
+}
+
+/* The entry is no timer request any more. */
+static void discharge(struct event_tqe *t)
+{
+    uint32_t *count = t->wake ? &t->charged->nasts : &t->charged->ntimers;
+
+    __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
+}
+
+static void release_request(struct event_request *r)
+{
+    tqe_free(container_of(r, struct event_tqe, request));
+}
+
+/* ---- expiration ---- */
+
+static uint64_t interval_of(const struct event_tqe *t)
+{
+    const struct quota_count *c = &accounts[t->account].count[QUOTA_TIMERS];
+
+    return MAX(t->interval, EACH_NS * __atomic_load_n(&c->used, __ATOMIC_RELAXED));
+}
+
+/* The next wake-up, without those that were missed. */
+static void again_locked(struct event_tqe *t)
+{
+    uint64_t next = t->timer.deadline_ns + interval_of(t), now = clock_ns();
+
+    timer_start(&t->timer, next > now ? next : now + interval_of(t));
+}
+
+/* What remains of an entry whose function will not run, or has found it dead. */
+static void end_cancelled(struct event_tqe *t)
+{
+    if (!t->wake)
+        event_request_cancel(&t->request);
+    tqe_free(t);
+}
+
+/* The last that becomes of an entry: it is on no list. */
+static void finish(struct event_tqe *t, bool dead)
+{
+    if (dead)
+        end_cancelled(t);
+    else if (t->wake)
+        tqe_free(t);
+    else
+        event_post(&t->request, 0);
+}
+
+/* An entry that goes on may be cancelled and freed as soon as the lock is released. */
+static void expired(struct timer *timer)
+{
+    struct event_tqe *t = container_of(timer, struct event_tqe, timer);
+    struct event_owner *o = t->owner;
+    ipl_t ipl = spin_lock(&o->lock);
+    bool dead = t->dead, over = dead || !t->interval;
+
+    if (t->wake && !dead)
+        event_wake(o);
+    if (!over) {
+        again_locked(t);
+    } else if (!dead) {
+        list_remove(&t->link);
+        discharge(t);
+    }
+    spin_unlock(&o->lock, ipl);
+    if (over)
+        finish(t, dead);
+}
+
+/* ---- setting ---- */
+
+static struct event_tqe *tqe_create(struct event_owner *o, struct event_owner *by, bool wake,
+                                    uint16_t account, cond_t *status)
+{
+    struct event_tqe *t;
+    bool full;
+
+    *status = SS$_EXQUOTA;
+    if (!(wake ? event_ast_charge(by) : event_timer_charge(by)))
+        return NULL;
+    t = npp_alloc_counted(sizeof(*t), QUOTA_TIMERS, account, &full);
+    if (!t) {
+        *status = full ? SS$_EXQUOTA : SS$_INSFMEM;
+        __atomic_fetch_sub(wake ? &by->nasts : &by->ntimers, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    memset(t, 0, sizeof(*t));
+    event_owner_ref(o);
+    event_owner_ref(by);
+    t->owner = o;
+    t->charged = by;
+    t->wake = wake;
+    t->account = account;
+    t->timer.fn = expired;
+    list_init(&t->link);
+    return t;
+}
+
+/* Start the entry. False: the process has ended. */
+static bool start(struct event_tqe *t, uint64_t deadline)
+{
+    struct event_owner *o = t->owner;
+    ipl_t ipl = spin_lock(&o->lock);
+    bool may = !o->closed;
+
+    if (may) {
+        list_add_tail(&o->timers, &t->link);
+        timer_start(&t->timer, deadline);
+    }
+    spin_unlock(&o->lock, ipl);
+    return may;
+}
+
+cond_t event_timer_set(struct event_owner *o, const struct event_timer *w, uint16_t account)
+{
+    cond_t status;
+    struct event_tqe *t = tqe_create(o, o, false, account, &status);
+
+    if (!t)
+        return status;
+    t->id = w->id;
+    t->request.release = release_request;
+    status = event_request_begin(&t->request, o, w->efn, 0, w->astadr, w->id);
+    if (status == SS$_NORMAL && start(t, w->deadline))
+        return SS$_NORMAL;
+    if (status == SS$_NORMAL)
+        event_request_cancel(&t->request);
+    discharge(t);
+    tqe_free(t);
+    return status == SS$_EXASTLM ? SS$_EXQUOTA : status;
+}
+
+cond_t event_schedule_wake(struct event_owner *o, struct event_owner *by, uint64_t deadline,
+                           uint64_t interval, uint16_t account)
+{
+    cond_t status;
+    struct event_tqe *t = tqe_create(o, by, true, account, &status);
+
+    if (!t)
+        return status;
+    t->interval = interval ? MAX(interval, (uint64_t)EVENT_INTERVAL_NS) : 0;
+    if (!start(t, deadline)) {
+        discharge(t);
+        tqe_free(t);
+    }
+    return SS$_NORMAL;
+}
+
+/* ---- cancelling ---- */
+
+/* Which entries are to be cancelled. */
+struct choice {
+    bool wake;
+    uint64_t id; /* 0: all */
+};
+
+static bool is_chosen(const struct event_tqe *t, const struct choice *c)
+{
+    return t->wake == c->wake && (!c->id || t->id == c->id);
+}
+
+/* Take some of the chosen entries off the list; those that may be freed go to `gone`. False: no
+ * more were left. */
+static bool cancel_some(struct event_owner *o, const struct choice *which, struct list *gone)
+{
+    ipl_t ipl = spin_lock(&o->lock);
+    struct list *l = list_first(&o->timers);
+    unsigned n = 0;
+
+    while (l && n < CANCEL_AT_ONCE) {
+        struct event_tqe *t = list_entry(l, struct event_tqe, link);
+
+        l = list_next(&o->timers, l);
+        if (!is_chosen(t, which))
+            continue;
+        list_remove(&t->link);
+        discharge(t);
+        if (timer_cancel(&t->timer))
+            list_add_tail(gone, &t->link);
+        else
+            t->dead = true;
+        n++;
+    }
+    spin_unlock(&o->lock, ipl);
+    return n != 0;
+}
+
+static void cancel(struct event_owner *o, const struct choice *which)
+{
+    struct list gone = LIST_INIT(gone), *l;
+
+    while (cancel_some(o, which, &gone))
+        while ((l = list_pop_head(&gone)))
+            end_cancelled(list_entry(l, struct event_tqe, link));
+}
+
+void event_timer_cancel(struct event_owner *o, uint64_t id)
+{
+    cancel(o, &(struct choice){.id = id});
+}
+
+void event_cancel_wakes(struct event_owner *o) { cancel(o, &(struct choice){.wake = true}); }
+
+/* ---- hibernation ---- */
+
+void event_wake(struct event_owner *o)
+{
+    __atomic_store_n(&o->wake_pending, 1, __ATOMIC_SEQ_CST);
+    wake_one(&o->hibernating);
+}
+
+cond_t event_hibernate(struct event_owner *o, bool *interrupted)
+{
+    struct waiter w;
+
+    for (;;) {
+        event_absorb(o);
+        wait_enqueue(&o->hibernating, &w);
+        if (__atomic_exchange_n(&o->wake_pending, 0, __ATOMIC_SEQ_CST))
+            break;
+        if (wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER) != 0) {
+            *interrupted = true;
+            break;
+        }
+        wait_finish(&w);
+    }
+    wait_finish(&w);
+    /* It may have been woken, and not take the wake-up: another thread is to. */
+    if (*interrupted && __atomic_load_n(&o->wake_pending, __ATOMIC_SEQ_CST))
+        wake_one(&o->hibernating);
+    return SS$_NORMAL;
+}

@@ -1,0 +1,95 @@
+/*
+ * ASTs of a process: its events, and the frame that an AST routine runs on.
+ *
+ * ASTs are delivered to the oldest thread of a process, where signals are, and on top of their
+ * handlers. The frame is that of a signal handler without SA_SIGINFO, so it holds every register;
+ * the routine gets the five arguments of OpenVMS: parameter, R0, R1, PC and PS of what it
+ * interrupts. It returns to an address that the C library has named (`ast_return`), which calls a
+ * service to come here. The signal mask is not changed by an AST: one that the routine has set
+ * stays.
+ */
+#include "kernel/proc/ast.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/proc/signal.h"
+#include "mm/pool/pool_charged.h"
+
+/* The PS of OpenVMS in user mode: current and previous mode 3, IPL 0. */
+#define PS_USER 0x1Bu
+
+struct event_owner *process_events_of_locked(struct process *p)
+{
+    if (!p->events)
+        p->events = event_owner_create(process_first_thread_locked(p)->thread,
+                                       (uint16_t)(p->account - accounts));
+    if (p->events)
+        event_owner_ref(p->events);
+    return p->events;
+}
+
+struct event_owner *process_events(void)
+{
+    struct process *p = process_self();
+    struct event_owner *o = p->events;
+    ipl_t ipl;
+
+    if (likely(o != NULL))
+        return o;
+    ipl = spin_lock(&process_lock);
+    o = process_events_of_locked(p);
+    spin_unlock(&process_lock, ipl);
+    if (o)
+        event_owner_unref(o); /* the process has one */
+    return o;
+}
+
+void process_events_exec(struct process *p)
+{
+    __atomic_store_n(&p->ast_return, 0, __ATOMIC_RELAXED);
+    if (p->events)
+        event_rundown(p->events);
+}
+
+void process_events_end(struct process *p)
+{
+    struct event_owner *o;
+    ipl_t ipl;
+
+    if (likely(!p->events))
+        return;
+    ipl = spin_lock(&process_lock);
+    o = p->events;
+    p->events = NULL;
+    spin_unlock(&process_lock, ipl);
+    event_end(o);
+}
+
+int process_ast_push(struct trapframe *f, const struct event_ast *ast)
+{
+    const struct signal_info none = {.signo = 0};
+    const struct signal_action to = {.handler = ast->routine,
+                                     .restorer = process_self()->ast_return};
+    uint64_t r0 = f->v0, r1 = f->t0, pc = f->pc;
+
+    if (!to.restorer || sigframe_push(f, &to, &none, uthread_self()->blocked) != 0)
+        return -EFAULT;
+    f->a0 = ast->parameter;
+    f->a1 = r0;
+    f->a2 = r1;
+    f->a3 = pc;
+    f->a4 = PS_USER;
+    return 0;
+}
+
+int process_ast_pop(struct trapframe *f)
+{
+    struct event_owner *o = process_self()->events;
+    sigset_t mask;
+
+    if (sigframe_pop(f, f->usp, false, &mask) != 0)
+        return -EFAULT;
+    f->orig_v0 = NO_CALL;
+    if (o) /* none in a child that was forked inside a routine */
+        event_ast_over(o, false);
+    return 0;
+}
