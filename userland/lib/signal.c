@@ -57,14 +57,6 @@ const int64_t *mega$signal_quadwords(const void *longwords, size_t *count)
     return NULL;
 }
 
-void mega$end(unsigned status)
-{
-    static const int exit_status[] = {[STS$K_WARNING] = 1, [STS$K_ERROR] = 2, [STS$K_SEVERE] = 4};
-    unsigned severity = $VMS_STATUS_SEVERITY(status);
-
-    exit(severity <= STS$K_SEVERE ? exit_status[severity] : EXIT_FAILURE);
-}
-
 /* Tells the handlers of the procedures that are left, and does so. */
 static void unwind(struct signalled *s, uintptr_t target, int64_t value)
 {

@@ -7,6 +7,8 @@
 #include <megalith/services.h>
 #include <starlet.h>
 
+#include "service.h"
+
 #undef sys$create_region_64
 #undef sys$create_gdzro
 #undef sys$crmpsc_gdzro_64
@@ -15,46 +17,7 @@
 #undef sys$mgblsc_gpfn_64
 #undef sys$crmpsc_gpfile_64
 
-typedef unsigned long quad;
-
 void (*mega$service_hook)(const char *service, int status);
-
-/* The kernel returns the condition value in $0. The clobbers are the registers that a system call
- * may change. */
-static inline int call(quad number, quad a0, quad a1, quad a2, quad a3, quad a4, quad a5)
-{
-    register quad v0 __asm__("$0") = number;
-    register quad r16 __asm__("$16") = a0;
-    register quad r17 __asm__("$17") = a1;
-    register quad r18 __asm__("$18") = a2;
-    register quad r19 __asm__("$19") = a3;
-    register quad r20 __asm__("$20") = a4;
-    register quad r21 __asm__("$21") = a5;
-
-    __asm__ volatile("callsys"
-                     : "+r"(v0), "+r"(r16), "+r"(r17), "+r"(r18), "+r"(r19), "+r"(r20), "+r"(r21)
-                     :
-                     : "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$22", "$23", "$24", "$25",
-                       "$27", "$28", "memory");
-    return (int)v0;
-}
-
-static inline int tell(const char *service, int status)
-{
-    if (mega$service_hook)
-        mega$service_hook(service, status);
-    return status;
-}
-
-/* __func__ is the name of the stub, which is the name of the service. */
-#define service(number, a0, a1, a2, a3, a4, a5) tell(__func__, call(number, a0, a1, a2, a3, a4, a5))
-
-#define BLOCK(number, ...)                             \
-    ({                                                 \
-        quad block_[] = {0, __VA_ARGS__};              \
-        block_[0] = sizeof(block_) / sizeof(quad) - 1; \
-        service(number, (quad)block_, 0, 0, 0, 0, 0);  \
-    })
 
 int sys$create_region_64(unsigned __int64 length_64, unsigned int region_prot, unsigned int flags,
                          struct _generic_64 *return_region_id_64, void **return_va_64,
@@ -160,31 +123,31 @@ int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident)
 }
 
 int sys$getjpi(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
-               struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+               struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm)
 {
     return BLOCK(VMS_GETJPI, efn, (quad)pidadr, (quad)prcnam, (quad)itmlst, (quad)iosb,
-                 (quad)astadr, (quad)astprm);
+                 ast_routine(astadr), (quad)astprm);
 }
 
 int sys$getjpiw(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
-                struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+                struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm)
 {
     return BLOCK(VMS_GETJPI, efn, (quad)pidadr, (quad)prcnam, (quad)itmlst, (quad)iosb,
-                 (quad)astadr, (quad)astprm);
+                 ast_routine(astadr), (quad)astprm);
 }
 
 int sys$getsyi(unsigned int efn, unsigned int *csidadr, void *nodename, void *itmlst,
-               struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+               struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm)
 {
     return BLOCK(VMS_GETSYI, efn, (quad)csidadr, (quad)nodename, (quad)itmlst, (quad)iosb,
-                 (quad)astadr, (quad)astprm);
+                 ast_routine(astadr), (quad)astprm);
 }
 
 int sys$getsyiw(unsigned int efn, unsigned int *csidadr, void *nodename, void *itmlst,
-                struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm)
+                struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm)
 {
     return BLOCK(VMS_GETSYI, efn, (quad)csidadr, (quad)nodename, (quad)itmlst, (quad)iosb,
-                 (quad)astadr, (quad)astprm);
+                 ast_routine(astadr), (quad)astprm);
 }
 
 int sys$setprv(char enbflg, void *prvadr, char prmflg, void *prvprv)

@@ -3,6 +3,7 @@
 #define LIB$ROUTINES_H
 
 #include <megalith/missing_library.h>
+#include <rtl/event.h>
 #include <rtl/fao.h>
 #include <rtl/handler.h>
 #include <rtl/message.h>

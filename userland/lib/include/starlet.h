@@ -12,6 +12,7 @@
 #include <megalith/info.h>
 #include <megalith/missing_services.h>
 #include <prvdef.h>
+#include <rtl/event.h>
 #include <rtl/fao.h>
 #include <rtl/handler.h>
 #include <rtl/message.h>
@@ -61,13 +62,13 @@ int sys$ulkpag_64(void *start_va_64, unsigned __int64 length_64, unsigned int ac
                   void **return_va_64, unsigned __int64 *return_length_64);
 int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident);
 int sys$getjpi(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
-               struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm);
+               struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm);
 int sys$getjpiw(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
-                struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm);
+                struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm);
 int sys$getsyi(unsigned int efn, unsigned int *csidadr, void *nodename, void *itmlst,
-               struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm);
+               struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm);
 int sys$getsyiw(unsigned int efn, unsigned int *csidadr, void *nodename, void *itmlst,
-                struct _iosb *iosb, void (*astadr)(__int64), __int64 astprm);
+                struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm);
 int sys$setprv(char enbflg, void *prvadr, char prmflg, void *prvprv);
 int sys$create_gpfn(void *gs_name_64, struct _secid *ident_64, unsigned int prot,
                     unsigned __int64 start_pfn, unsigned __int64 page_count, unsigned int acmode,

@@ -12,29 +12,10 @@ extern "C" {
 #endif
 
 /* clang-format off */
-MEGA_MISSING(sys$ascefc)
-MEGA_MISSING(sys$clref)
-MEGA_MISSING(sys$dacefc)
-MEGA_MISSING(sys$dlcefc)
-MEGA_MISSING(sys$readef)
-MEGA_MISSING(sys$setef)
-MEGA_MISSING(sys$synch)
-MEGA_MISSING(sys$waitfr)
-MEGA_MISSING(sys$wfland)
-MEGA_MISSING(sys$wflor)
-
 MEGA_MISSING(sys$canevtast)
-MEGA_MISSING(sys$clrast)
-MEGA_MISSING(sys$dclast)
-MEGA_MISSING(sys$setast)
 MEGA_MISSING(sys$setevtast)
 MEGA_MISSING(sys$setevtastw)
 MEGA_MISSING(sys$setpra)
-
-MEGA_MISSING(sys$cantim)
-MEGA_MISSING(sys$canwak)
-MEGA_MISSING(sys$schdwk)
-MEGA_MISSING(sys$setimr)
 
 MEGA_MISSING(sys$ascutc)
 MEGA_MISSING(sys$binutc)
@@ -46,18 +27,13 @@ MEGA_MISSING(sys$numutc)
 MEGA_MISSING(sys$setime)
 MEGA_MISSING(sys$timcon)
 
-MEGA_MISSING(sys$canexh)
 MEGA_MISSING(sys$creprc)
-MEGA_MISSING(sys$dclexh)
 MEGA_MISSING(sys$delprc)
-MEGA_MISSING(sys$exit)
 MEGA_MISSING(sys$forcex)
-MEGA_MISSING(sys$hiber)
 MEGA_MISSING(sys$resume)
 MEGA_MISSING(sys$setpri)
 MEGA_MISSING(sys$setprn)
 MEGA_MISSING(sys$suspnd)
-MEGA_MISSING(sys$wake)
 
 MEGA_MISSING(sys$process_scan)
 

@@ -1,0 +1,127 @@
+/*
+ * The end of a program: $EXIT, and exit handlers. The C library calls the handlers, among those of
+ * atexit, by one function that is registered with the first of them.
+ */
+#include <pthread.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdlib.h>
+#include <stsdef.h>
+
+#include "handlers.h"
+#include "service.h"
+
+#define ARGUMENTS_MOST 6
+
+struct exit_block {
+    struct exit_block *next;
+    int (*handler)(long, long, long, long, long, long);
+    unsigned int arguments; /* in the low byte; with the address of the condition value */
+    int *status;            /* and further arguments follow */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct exit_block *handlers; /* the last one first; with the lock */
+static int ended_with = SS$_NORMAL; /* the condition value, if the program has given one */
+static int has_ended_with;
+
+/* ASTs, whose routines may call these services too, are kept off while the lock is held. */
+static int list_lock(void)
+{
+    int asts = mega$ast_return_told ? sys$setast(0) : SS$_WASCLR;
+
+    pthread_mutex_lock(&lock);
+    return asts;
+}
+
+static void list_unlock(int asts)
+{
+    pthread_mutex_unlock(&lock);
+    if (asts == SS$_WASSET)
+        sys$setast(1);
+}
+
+/* The condition value for an exit status that was given to exit(). */
+static int condition_of(int exit_status)
+{
+    if (has_ended_with)
+        return ended_with;
+    return exit_status == 0 ? SS$_NORMAL : SS$_ABORT;
+}
+
+static void call_handler(const struct exit_block *b, int value)
+{
+    long a[ARGUMENTS_MOST] = {0};
+    unsigned int n = b->arguments & 0xFF;
+
+    if (b->status)
+        *b->status = value;
+    for (unsigned int i = 0; i < n && i < ARGUMENTS_MOST; i++)
+        a[i] = ((const long *)&b->status)[i];
+    b->handler(a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Each handler is taken off the list before it is called, so one that ends the program again is not
+ * called again. */
+static void run_handlers(int exit_status, void *unused)
+{
+    struct exit_block *b;
+    int asts;
+
+    (void)unused;
+    for (;;) {
+        asts = list_lock();
+        b = handlers;
+        if (b)
+            handlers = b->next;
+        list_unlock(asts);
+        if (!b)
+            return;
+        call_handler(b, condition_of(exit_status));
+    }
+}
+
+int sys$dclexh(void *desblk)
+{
+    static int registered;
+    struct exit_block *b = desblk;
+    int asts;
+
+    if (!b || !b->handler)
+        return SS$_ACCVIO;
+    asts = list_lock();
+    if (!registered)
+        registered = on_exit(run_handlers, 0) == 0;
+    if (registered) {
+        b->next = handlers;
+        handlers = b;
+    }
+    list_unlock(asts);
+    return registered ? SS$_NORMAL : SS$_INSFMEM;
+}
+
+int sys$canexh(void *desblk)
+{
+    struct exit_block **at = &handlers;
+    int found, asts = list_lock();
+
+    while (desblk && *at && *at != desblk)
+        at = &(*at)->next;
+    found = *at != 0;
+    if (found)
+        *at = desblk ? (*at)->next : 0;
+    list_unlock(asts);
+    return found || !desblk ? SS$_NORMAL : SS$_NOHANDLER;
+}
+
+void mega$end(unsigned status)
+{
+    static const int exit_status[] = {[STS$K_WARNING] = 1, [STS$K_ERROR] = 2, [STS$K_SEVERE] = 4};
+    unsigned severity = $VMS_STATUS_SEVERITY(status);
+
+    ended_with = (int)status;
+    has_ended_with = 1;
+    exit(severity <= STS$K_SEVERE ? exit_status[severity] : EXIT_FAILURE);
+}
+
+int sys$exit(unsigned int code) { mega$end(code); }
