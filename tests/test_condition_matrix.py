@@ -60,7 +60,8 @@ def test_every_value_of_the_page_is_returned_and_no_other() -> None:
 
 
 def test_every_service_has_its_table() -> None:
-    stubs = re.findall(r"^int (sys\$\w+)\(", (TOP / "userland/lib/starlet.c").read_text(), re.M)
+    text = "".join((TOP / f"userland/lib/{name}.c").read_text() for name in ("starlet", "event"))
+    stubs = re.findall(r"^int (sys\$\w+)\(", text, re.M)
     assert len(stubs) > 10
     missing = {SAME.get(stub, stub) for stub in stubs} - {service for service, _ in documented()[0]}
     assert not missing

@@ -219,6 +219,75 @@ In a RAD that does not exist: SS$_BADRAD
 In the home RAD: created with shared page tables, the first longword is 0
 """
 
+STOPWATCH = """\
+the same cluster: yes
+after the wait for any: the first flag is set
+after the wait for all: 3 of 3 are set
+cleared: it was set
+cleared again: it was clear
+the cancelled timer: its flag is clear
+freed twice: refused
+"""
+
+AST_ROUTINES = """\
+disabled; they were enabled
+three are declared
+AST 1
+AST 2
+AST 3
+enabled; they were disabled
+2 left
+1 left
+0 left
+deepest: 1
+the process has a number: yes
+"""
+
+ALARM_CLOCK = """\
+good night
+ring 1
+ring 2
+ring 3
+good morning, after 2 times of snoozing
+a wake-up that had come before
+"""
+
+METRONOME = """\
+one beat every 200000 units of 100 ns
+10 beats took their time
+an interval that is a date: SS$_IVTIME
+"""
+
+TWO_PROCESSES = """\
+before: not associated
+ping 1
+    pong 1
+ping 2
+    pong 2
+ping 3
+    pong 3
+afterwards the flags are 1
+in a new cluster of that name 0
+flag 32 is in no common cluster: SS$_ILLEFC
+"""
+
+CLOSING_TIME = """\
+cancelled twice: SS$_NOHANDLER
+the guests have gone
+the lights are out, because of 1
+the door is locked, because of 1
+"""
+
+# Their text, and the exit status: 0 of those that end by $EXIT.
+EVENTS = {
+    "stopwatch": (STOPWATCH, SS_NORMAL),
+    "ast_routines": (AST_ROUTINES, SS_NORMAL),
+    "alarm_clock": (ALARM_CLOCK, 0),
+    "metronome": (METRONOME, SS_NORMAL),
+    "two_processes": (TWO_PROCESSES, SS_NORMAL),
+    "closing_time": (CLOSING_TIME, 0),
+}
+
 
 def compiled(name: str, folder: Path) -> Path:
     """The program, which is compiled without a change and in silence."""
@@ -348,3 +417,12 @@ def test_lines_of_input(tmp_path: Path) -> None:
     script = "echo 'hello there  ' > /tmp/lines; echo second >> /tmp/lines; /filter < /tmp/lines"
     done = run_guest("/bin/sh", "-c", script, options=["--add", str(program)]).expect(SS_NORMAL)
     assert done.text == FILTER
+
+
+def test_event_flags_asts_timers_and_hibernation(tmp_path: Path) -> None:
+    options = []
+    for name in EVENTS:
+        options += ["--add", str(compiled(name, tmp_path))]
+    script = f"for p in {' '.join(EVENTS)}; do /$p; echo ends with $?; done"
+    done = run_guest("/bin/sh", "-c", script, options=options).expect(0)
+    assert done.text == "".join(f"{text}ends with {end}\n" for text, end in EVENTS.values())

@@ -155,8 +155,8 @@ static void interrupt_again(__int64 left)
 
 static void registers(void)
 {
-    unsigned long alone, beside;
-    double x = compute(&alone), y;
+    unsigned long alone, beside = 0;
+    double x = compute(&alone), y = x;
 
     calls = 0;
     interrupt_again(1000000);
@@ -206,13 +206,13 @@ static void in_waits(void)
     ok(left.tv_nsec > 50000000, "and what is left of it");
     if (pipe(fd) != 0)
         bail_out("no pipe");
-    sys$setimr(EFN$C_ENF, &soon, note, 1, 0);
     if (fork() == 0) {
-        nap(100);
+        nap(200);
         write(fd[1], "x", 1);
         _exit(0);
     }
     calls = 0;
+    sys$setimr(EFN$C_ENF, &soon, note, 1, 0);
     is(read(fd[0], &byte, 1), 1, "a read goes on, as after a handler with SA_RESTART");
     is(calls, 1, "and the AST has come");
     wait(NULL);
@@ -424,6 +424,7 @@ static void limits(void)
 {
     unsigned pid;
     ILE3 jpi[] = {{4, JPI$_PID, &pid, NULL}, {0, 0, NULL, NULL}};
+    ILE3 syi[] = {{4, SYI$_ACTIVECPU_CNT, &pid, NULL}, {0, 0, NULL, NULL}};
     int n = 0, status;
 
     sys$setast(0);
@@ -433,6 +434,7 @@ static void limits(void)
     is_status(status, SS$_EXQUOTA, "no more ASTs than the limit");
     is(n, 250, "which is PQL_DASTLM");
     is_status(sys$getjpi(0, NULL, NULL, jpi, NULL, note, 0), SS$_EXASTLM, "$GETJPI says it too");
+    is_status(sys$getsyi(0, NULL, NULL, syi, NULL, note, 0), SS$_EXASTLM, "and $GETSYI");
     is_status(sys$getjpi(0, NULL, NULL, jpi, NULL, NULL, 0), SS$_NORMAL, "but not without an AST");
     sys$setast(1);
     is(calls, n, "all of them are delivered");

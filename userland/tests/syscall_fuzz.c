@@ -434,6 +434,28 @@ static const struct shape shapes[] = {
     {VMS_DELLNM, "TN0"},
     {VMS_CRELNT, "bbblbNTb"},
     {VMS_CRELNT, "0bb00NT0"},
+    {VMS_SETEF, "n"},
+    {VMS_CLREF, "n"},
+    {VMS_READEF, "nb"},
+    {VMS_WAITFR, "n"},
+    {VMS_WFLOR, "nn"},
+    {VMS_WFLAND, "nn"},
+    {VMS_SYNCH, "nb"},
+    {VMS_ASCEFC, "qNnn"},
+    {VMS_DACEFC, "q"},
+    {VMS_DLCEFC, "N"},
+    {VMS_DCLAST, "ann"},
+    {VMS_SETAST, "n"},
+    {VMS_CLRAST, ""},
+    {VMS_SETIMR, "nb0n0"},
+    {VMS_SETIMR, "nban0"},
+    {VMS_CANTIM, "nn"},
+    {VMS_SCHDWK, "00bb"},
+    {VMS_SCHDWK, "bNb0"},
+    {VMS_CANWAK, "b0"},
+    {VMS_HIBER, ""},
+    {VMS_WAKE, "00"},
+    {VMS_WAKE, "bN"},
     {MEGA_SYS_LOGICAL, "Tnnb"},
     {MEGA_SYS_INFO, "nnbl"},
     {MEGA_SYS_CONTROL, "nbnb0n"},
@@ -469,6 +491,8 @@ static int left_out(long number, uint64_t first)
         return geteuid() == 0 && (uint32_t)first != 0;
     case SYS_sigreturn: /* hardly any process survives these */
     case SYS_rt_sigreturn:
+    case MEGA_SYS_AST_EXIT:
+    case MEGA_SYS_AST_RETURN: /* without it, no AST may be asked for */
         return draw(30) != 0;
     case MEGA_SYS_INFO:
         return (uint32_t)first >= MEGA_INFO_CRASH;
@@ -541,7 +565,14 @@ static void one_call(void)
 
 /* ---- a process ---- */
 
-static void on_alarm(int sig) { (void)sig; }
+/* Services that wait for flags, or hibernate, go on after a handler: it ends what they wait for. */
+static void on_alarm(int sig)
+{
+    (void)sig;
+    for (long efn = 0; efn < 128; efn++)
+        call(VMS_SETEF, (const uint64_t[6]){(uint64_t)efn});
+    call(VMS_WAKE, (const uint64_t[6]){0});
+}
 
 /* Sets up the signals that interrupt waiting calls; again and again, because any call may have
  * changed them. */

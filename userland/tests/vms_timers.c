@@ -307,7 +307,7 @@ static void after_exec(char *self)
         sys$setef(50);
         sys$setast(0);
         sys$dclast(note, 1, 0);
-        sys$setimr(51, &(__int64){-10 * MS}, note, 1, 0);
+        sys$setimr(51, &(__int64){-200 * MS}, note, 1, 0);
         sys$wake(NULL, NULL);
         execl(self, self, "second", NULL);
         _exit(1);
@@ -319,7 +319,7 @@ static int second_program(void)
 {
     int failed = sys$setast(1) != SS$_WASSET;
 
-    nap(40);
+    nap(250);
     failed += sys$clref(50) != SS$_WASSET;
     failed += sys$clref(51) != SS$_WASCLR;
     failed += sys$hiber() != SS$_NORMAL;

@@ -516,17 +516,22 @@ void warm_up(void)
         room[i] = 0;
 }
 
+static void nothing(void) {}
+
 int main(int argc, char **argv)
 {
     static const struct scenario *const all[] = {
-        plain_scenarios,   event_scenarios,   socket_scenarios, memory_scenarios,  file_scenarios,
-        storage_scenarios, process_scenarios, region_scenarios, section_scenarios, name_scenarios,
-        system_scenarios,  fault_scenarios,   ipc_scenarios,    message_scenarios};
+        plain_scenarios,   event_scenarios,   socket_scenarios,   memory_scenarios,
+        file_scenarios,    storage_scenarios, process_scenarios,  region_scenarios,
+        section_scenarios, name_scenarios,    system_scenarios,   fault_scenarios,
+        ipc_scenarios,     message_scenarios, vms_event_scenarios};
 
     if (argc > 1 && strcmp(argv[1], "--exec") == 0)
         return 0; /* started by an execve that succeeded */
     setvbuf(stdout, NULL, _IONBF, 0);
     mega$service_hook = NULL; /* it would print in the middle of a try */
+    (void)sys$setef(0);       /* the events of this process are not made by a scenario */
+    (void)sys$dclast(nothing, 0, 0);
     warm_up();
     if (argc == 1)
         first_names(&first_name);

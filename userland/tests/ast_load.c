@@ -1,0 +1,289 @@
+// TAP
+// RUN: -m 512M --smp 4
+// ARGS: 4
+// SECONDS: 60
+/*
+ * ASTs, event flags, timers and signals under load: processes of several threads each, which
+ * declare ASTs, pass turns by flags, set and cancel timers and send signals, all at the same time.
+ * Each AST has a number of its own: none is lost, delivered twice or nested in another, those of
+ * one thread keep their order, no wait is forgotten, and no flag of another process changes.
+ *
+ * `ast_load SECONDS [PROCESSES]`. It ends with the sums of all processes.
+ */
+#define _GNU_SOURCE
+#include <descrip.h>
+#include <efndef.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <tap.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROCESSES_MAX 16
+#define DECLARERS     4
+#define PAIRS         2 /* of threads that pass a turn */
+#define QUIET_MS      20000
+
+static struct sums { /* of one process, in shared memory */
+    unsigned long declared, delivered, lost, nested, disordered, elsewhere;
+    unsigned long turns, timers, fired, after_cancel, signals, taken, common;
+} *all;
+
+static struct sums *mine;
+static volatile int stop, inside;
+static unsigned long next_of[DECLARERS];
+static pthread_t first_thread;
+static volatile sig_atomic_t handled;
+
+static void nap(long us)
+{
+    struct timespec t = {us / 1000000, us % 1000000 * 1000};
+
+    nanosleep(&t, NULL);
+}
+
+static long now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- ASTs ---- */
+
+/* The parameter: who has declared it in the upper half, its number in the lower. */
+static void delivered(__int64 parameter)
+{
+    unsigned who = (unsigned)((unsigned long)parameter >> 32);
+    unsigned long number = (unsigned long)parameter & 0xFFFFFFFF;
+
+    mine->nested += inside != 0;
+    inside = 1;
+    mine->elsewhere += !pthread_equal(pthread_self(), first_thread);
+    mine->disordered += number != next_of[who];
+    next_of[who] = number + 1;
+    mine->delivered++;
+    for (volatile int i = 0; i < 50; i++)
+        ;
+    inside = 0;
+}
+
+static void *declare(void *arg)
+{
+    unsigned long who = (unsigned long)arg, n = 0;
+
+    while (!stop) {
+        int status = sys$dclast(delivered, who << 32 | n, 0);
+
+        if (status == SS$_NORMAL)
+            n++;
+        else if (status == SS$_EXQUOTA)
+            sched_yield();
+        else
+            break;
+    }
+    __atomic_fetch_add(&mine->declared, n, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* ---- flags ---- */
+
+/* Pass a turn between two threads by two local flags of their own. */
+static void *turns(void *arg)
+{
+    unsigned long k = (unsigned long)arg;
+    unsigned me = 32 + (unsigned)k, other = 32 + (unsigned)(k ^ 1);
+    unsigned long n = 0;
+
+    for (;;) {
+        sys$waitfr(me);
+        sys$clref(me);
+        if (stop) {
+            sys$setef(other);
+            break;
+        }
+        n++;
+        sys$setef(other);
+    }
+    __atomic_fetch_add(&mine->turns, n, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* A ring of all processes: each waits for its flag of the common cluster and sets the next. */
+static unsigned ring_me, ring_next;
+static void *ring(void *arg)
+{
+    unsigned long n = 0;
+
+    (void)arg;
+    for (;;) {
+        sys$waitfr(64 + ring_me);
+        sys$clref(64 + ring_me);
+        sys$setef(64 + ring_next);
+        if (stop)
+            break;
+        n++;
+    }
+    mine->common = n;
+    return NULL;
+}
+
+/* ---- timers ---- */
+
+static void fired(__int64 parameter)
+{
+    mine->nested += inside != 0;
+    inside = 1;
+    mine->fired++;
+    *(volatile int *)parameter = 1;
+    inside = 0;
+}
+
+/* Timers that are left to expire, and timers that are cancelled. */
+static void *timers(void *arg)
+{
+    static volatile int kept, cancelled;
+    unsigned long n = 0;
+
+    (void)arg;
+    while (!stop) {
+        long soon = -1000 - (long)(n % 7) * 500, late = -600000000;
+
+        kept = cancelled = 0;
+        if (sys$setimr(EFN$C_ENF, &late, fired, (unsigned long)&cancelled, 0) != SS$_NORMAL ||
+            sys$setimr(40, &soon, fired, (unsigned long)&kept, 0) != SS$_NORMAL)
+            break;
+        n++;
+        sys$cantim((unsigned long)&cancelled, 0);
+        sys$waitfr(40);
+        while (!kept)
+            nap(100);
+        mine->after_cancel += cancelled != 0;
+    }
+    mine->timers = n;
+    return NULL;
+}
+
+/* ---- signals ---- */
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    handled++;
+}
+
+/* Queued signals to the first thread, amid its ASTs. */
+static void *signals(void *arg)
+{
+    unsigned long n = 0;
+
+    (void)arg;
+    while (!stop) {
+        if (pthread_sigqueue(first_thread, SIGRTMIN, (union sigval){0}) == 0)
+            n++;
+        nap(300);
+    }
+    mine->signals = n;
+    return NULL;
+}
+
+/* ---- a process ---- */
+
+static void process(unsigned k, unsigned count, long seconds)
+{
+    $DESCRIPTOR(name, "LOAD");
+    struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    pthread_t t[DECLARERS + 2 * PAIRS + 3];
+    long until = now_ms() + seconds * 1000;
+    unsigned n = 0;
+
+    mine = &all[k];
+    first_thread = pthread_self();
+    ring_me = k;
+    ring_next = (k + 1) % count;
+    sigaction(SIGRTMIN, &act, NULL);
+    if (sys$ascefc(64, &name, 0, 0) != SS$_NORMAL)
+        _exit(2);
+    for (unsigned long i = 0; i < DECLARERS; i++)
+        pthread_create(&t[n++], NULL, declare, (void *)i);
+    for (unsigned long i = 0; i < 2UL * PAIRS; i++)
+        pthread_create(&t[n++], NULL, turns, (void *)i);
+    pthread_create(&t[n++], NULL, timers, NULL);
+    pthread_create(&t[n++], NULL, signals, NULL);
+    pthread_create(&t[n++], NULL, ring, NULL);
+    for (unsigned i = 0; i < PAIRS; i++)
+        sys$setef(32 + 2 * i);
+    if (k == 0)
+        sys$setef(64);
+    sys$schdwk(NULL, NULL, &(long){-seconds * 10000000}, NULL);
+    while (now_ms() < until)
+        sys$hiber();
+    stop = 1;
+    sys$setef(64 + ring_me); /* the ring may have stopped already */
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(t[i], NULL);
+    for (until = now_ms() + QUIET_MS; now_ms() < until;) {
+        if (mine->delivered == mine->declared && (unsigned long)handled == mine->signals)
+            break;
+        nap(1000);
+    }
+    mine->taken = (unsigned long)handled;
+    mine->lost = mine->declared - mine->delivered;
+    _exit(0);
+}
+
+int main(int argc, char **argv)
+{
+    long seconds = argc > 1 ? atol(argv[1]) : 4;
+    unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 4;
+    struct sums s = {0};
+    int ends = 0, idle = 0, status;
+
+    count = count > PROCESSES_MAX ? PROCESSES_MAX : count;
+    all = mmap(NULL, sizeof(*all) * PROCESSES_MAX, PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    fflush(stdout);
+    for (unsigned k = 0; k < count; k++)
+        if (fork() == 0)
+            process(k, count, seconds);
+    while (wait(&status) > 0)
+        ends += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    for (unsigned k = 0; k < count; k++) {
+        const struct sums *p = &all[k];
+
+        idle += !p->delivered || !p->turns || !p->timers || !p->signals || !p->common;
+        s.declared += p->declared;
+        s.delivered += p->delivered;
+        s.lost += p->lost;
+        s.nested += p->nested;
+        s.disordered += p->disordered;
+        s.elsewhere += p->elsewhere;
+        s.turns += p->turns;
+        s.timers += p->timers;
+        s.fired += p->fired;
+        s.after_cancel += p->after_cancel;
+        s.signals += p->signals;
+        s.taken += p->taken;
+        s.common += p->common;
+    }
+    diag("%lu ASTs, %lu turns by local flags, %lu by common ones, %lu timers, %lu signals",
+         s.delivered, s.turns, s.common, s.timers, s.signals);
+    is(ends, (int)count, "all processes end");
+    is(idle, 0, "each has done something of each kind");
+    is(s.lost, 0, "no AST is lost or delivered twice");
+    is(s.nested, 0, "none is nested in another one");
+    is(s.disordered, 0, "those of one thread keep their order");
+    is(s.elsewhere, 0, "all are delivered to the first thread");
+    is(s.fired, s.timers, "each timer that is not cancelled expires once");
+    is(s.after_cancel, 0, "no cancelled one does");
+    is(s.taken, s.signals, "each signal is handled once");
+    return tap_done();
+}

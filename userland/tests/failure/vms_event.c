@@ -1,0 +1,86 @@
+/* Event flags, ASTs, timers and hibernation. main() has made the events of this process, so that
+ * most services allocate nothing any more; a child has none. */
+#include "failure.h"
+
+#include <descrip.h>
+#include <efndef.h>
+#include <megalith/services.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <tap.h>
+
+static $DESCRIPTOR(cluster, "FAILURE");
+static unsigned state;
+static long late = -36000000000;
+static int calls;
+
+static void routine(__int64 parameter) { calls += (int)parameter; }
+
+static long first(void) { return raw6(VMS_SETEF, 1, 0, 0, 0, 0, 0); }
+static long setef(void) { return sys$setef(1); }
+static long clref(void) { return sys$clref(1); }
+static long readef(void) { return sys$readef(1, &state); }
+static long waitfr(void) { return sys$waitfr(1); }
+static long wflor(void) { return sys$wflor(0, 2); }
+static long wfland(void) { return sys$wfland(0, 2); }
+static long synch(void) { return sys$synch(1, NULL); }
+static long ascefc(void) { return sys$ascefc(64, &cluster, 0, 0); }
+static long dacefc(void) { return sys$dacefc(64); }
+static long dlcefc(void) { return sys$dlcefc(&cluster); }
+static long dclast(void) { return sys$dclast(routine, 1, 0); }
+static long setast(void) { return sys$setast(1); }
+static long clrast(void) { return sys$clrast(); }
+static long setimr(void) { return sys$setimr(2, &late, routine, 1, 0); }
+static long cantim(void) { return sys$cantim(0, 0); }
+static long schdwk(void) { return sys$schdwk(0, 0, &late, 0); }
+static long canwak(void) { return sys$canwak(0, 0); }
+static long hiber(void) { return sys$hiber(); }
+static long wake(void) { return sys$wake(0, 0); }
+void mega$ast_return(void);
+static long ast_return(void)
+{
+    return raw6(MEGA_SYS_AST_RETURN, (unsigned long)mega$ast_return, 0, 0, 0, 0, 0);
+}
+
+static void set(void) { sys$setef(1); }
+static void disable(void) { sys$setast(0); }
+static void enable(void) { sys$setast(1); }
+static void forget(void) { calls = 0; }
+static void leave(void) { sys$dacefc(64); }
+static void cancel(void) { sys$cantim(0, 0); }
+static void cancel_wake(void) { sys$canwak(0, 0); }
+static void enter(void) { sys$ascefc(64, &cluster, 0, 0); }
+static void wake_up(void) { sys$wake(0, 0); }
+static bool is_called(long r) { return r == SS$_NORMAL && calls == 1; }
+
+#define PLAIN(name_, call_, prepare_, act_) \
+    BY(name_, call_, prepare_, act_, NULL, NULL, NOTHING, {ANY_KIND, 0})
+
+const struct scenario vms_event_scenarios[] = {
+    BY("the first event flag of a process", VMS_SETEF, NULL, first, NULL, NULL, IN_CHILD,
+       {ANY_KIND, 0}),
+    PLAIN("$setef", VMS_SETEF, NULL, setef),
+    PLAIN("$clref", VMS_CLREF, NULL, clref),
+    PLAIN("$readef", VMS_READEF, NULL, readef),
+    PLAIN("$waitfr", VMS_WAITFR, set, waitfr),
+    PLAIN("$wflor", VMS_WFLOR, set, wflor),
+    PLAIN("$wfland", VMS_WFLAND, set, wfland),
+    PLAIN("$synch", VMS_SYNCH, set, synch),
+    BY("$ascefc", VMS_ASCEFC, NULL, ascefc, NULL, leave, 0, {ANY_KIND, 0}),
+    BY("$dacefc", VMS_DACEFC, enter, dacefc, NULL, NULL, NOTHING, {ANY_KIND, 0}),
+    PLAIN("$dlcefc", VMS_DLCEFC, NULL, dlcefc),
+    BY("$dclast, disabled", VMS_DCLAST, disable, dclast, NULL, enable, 0, {ANY_KIND, 0}),
+    BY("$dclast", VMS_DCLAST, forget, dclast, is_called, NULL, 0, {ANY_KIND, 0}),
+    BY("the end of an AST routine", MEGA_SYS_AST_EXIT, forget, dclast, is_called, NULL, 0,
+       {ANY_KIND, 0}),
+    PLAIN("mega$ast_return", MEGA_SYS_AST_RETURN, NULL, ast_return),
+    PLAIN("$setast", VMS_SETAST, NULL, setast),
+    PLAIN("$clrast", VMS_CLRAST, NULL, clrast),
+    BY("$setimr", VMS_SETIMR, NULL, setimr, NULL, cancel, 0, {ANY_KIND, 0}),
+    PLAIN("$cantim", VMS_CANTIM, NULL, cantim),
+    BY("$schdwk", VMS_SCHDWK, NULL, schdwk, NULL, cancel_wake, 0, {ANY_KIND, 0}),
+    PLAIN("$canwak", VMS_CANWAK, NULL, canwak),
+    PLAIN("$hiber", VMS_HIBER, wake_up, hiber),
+    PLAIN("$wake", VMS_WAKE, NULL, wake),
+    {0},
+};
