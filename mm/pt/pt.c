@@ -292,7 +292,7 @@ bool pt_root_create(struct page_table *pt, unsigned rad)
     return true;
 }
 
-void pt_root_free(struct page_table *pt)
+void pt_root_clear(struct page_table *pt)
 {
     pte_t *root = kseg_page(pt->root);
 
@@ -301,5 +301,4 @@ void pt_root_free(struct page_table *pt)
         root[LAYOUT_L1_SYSTEM_FIRST + i] = 0;
     root[LAYOUT_L1_SELFMAP] = 0;
     pt->tables--;
-    page_free_zeroed(pt->root);
 }

@@ -222,7 +222,8 @@ void pt_prune_upper(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb
 /* Create the root of an address space, from domain rad, with the system entries and the self-map.
    *pt is all zero. False: there is no memory. */
 bool pt_root_create(struct page_table *pt, unsigned rad);
-/* Free the root. No other table is left, and no CPU has the root loaded. */
-void pt_root_free(struct page_table *pt);
+/* Clear the root, for the caller to free it as a zeroed page. No other table is left, and no CPU
+   has the root loaded. */
+void pt_root_clear(struct page_table *pt);
 
 #endif

@@ -528,8 +528,10 @@ void anon_end(struct aspace *as, const struct l1_set *used)
         }
     }
     page_batch_flush(&d.pages);
-    page_batch_flush(&d.tables);
     as->pt.tables = 1; /* the root */
+    pt_root_clear(&as->pt);
+    page_batch_add(&d.tables, as->pt.root);
+    page_batch_flush(&d.tables);
 }
 
 /* Change the protection of n pages of one table, and gather the addresses of those that change. */

@@ -81,6 +81,16 @@ struct map_entry *map_entry_copy(const struct map_entry *from)
 
 void map_entry_free(struct map_entry *e) { npp_free_charged(e, sizeof(*e), e->account); }
 
+/* Free a chain of entries, linked by their first words, which have no object. */
+static void entries_free(struct map_entry *chain)
+{
+    _Static_assert(offsetof(struct map_entry, link.next) == 0, "a chain is linked by its blocks");
+    for (const struct map_entry *e = chain; e;
+         e = (const struct map_entry *)(const void *)e->link.next)
+        quota_count_give(&accounts[e->account].count[QUOTA_NONPAGED], sizeof(*e));
+    npp_free_chain(chain, sizeof(*chain));
+}
+
 void map_entry_destroy(struct map_entry *e)
 {
     if (e->object)
@@ -129,6 +139,7 @@ static inline void l1_add(struct l1_set *set, vaddr_t start, vaddr_t end)
    first, so that no entry has to be taken out of it. Mutex exclusive. */
 static void clear_locked(struct aspace *as)
 {
+    struct map_entry *gone = NULL;
     struct l1_set used = {0};
     struct tb_gather g;
     struct list *l;
@@ -144,9 +155,13 @@ static void clear_locked(struct aspace *as)
         KASSERT(err == 0, "an entry of a dying address space can always be unmapped");
         l1_add(&used, e->start, e->end);
         list_remove(&e->link);
-        map_entry_destroy(e);
+        if (e->object)
+            object_detach_entry(e);
+        e->link.next = (struct list *)(void *)gone;
+        gone = e;
     }
     tb_gather_flush(&g);
+    entries_free(gone);
     anon_end(as, &used);
     as->counts.vsize = as->counts.data = as->counts.entries = 0;
     __atomic_store_n(&as->counts.locked, 0, __ATOMIC_RELAXED);
@@ -169,7 +184,6 @@ void aspace_unref(struct aspace *as)
     mutex_lock(&as->lock);
     clear_locked(as);
     mutex_unlock(&as->lock);
-    pt_root_free(&as->pt);
     npp_free(as, sizeof(*as));
     aspace_entries_left();
 }

@@ -85,7 +85,7 @@ struct l1_set {
     uint64_t bits[LAYOUT_USER_TOP / PTE_L1_SPAN / 64];
 };
 /* The end of a dying space, when its entries have gone and all that they gathered: free the private
-   pages and the tables that are left below the level-1 PTEs `used`. */
+   pages and the tables that are left below the level-1 PTEs `used`, and the root. */
 void anon_end(struct aspace *as, const struct l1_set *used);
 /* Does the PTE, which maps a page, map one of the entry's own, not one of its object? */
 static inline bool pte_is_private(pte_t pte) { return !(pte & PTE_SW_SHARED); }

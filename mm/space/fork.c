@@ -36,7 +36,7 @@
 #include "mm/space/region.h"
 
 #define FORGET_AFTER   32u
-#define GROUPS_AT_ONCE 2u /* groups of PTEs that are shared under one hold of the object's lock */
+#define GROUPS_AT_ONCE 3u /* groups of PTEs that are shared under one hold of the object's lock */
 
 /* Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
    that the caller names. */
@@ -105,17 +105,18 @@ static inline unsigned share_ptes(const struct map_entry *e, struct fork_noted *
     return (unsigned)(upto - rest);
 }
 
-/* The same for n pages of up to GROUPS_AT_ONCE groups of PTEs of entry e; the lock of its object is
-   taken. They are counted before it is released, as a reverse walk may take them away from then on.
+/* The same for n pages of up to GROUPS_AT_ONCE groups of PTEs of entry e; `table` is the child's.
+   The lock of the entry's object is taken. They are counted before it is released, as a reverse walk may take them away from then on.
  */
-static inline void share_group(const struct map_entry *e, struct aspace *dst, pte_t *p, pte_t *to,
-                               vaddr_t va, uint64_t n, uint32_t *left, unsigned *others)
+static inline void share_group(const struct map_entry *e, struct aspace *dst, struct page *table,
+                               pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t *left,
+                               unsigned *others)
 {
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
     unsigned shared = share_ptes(e, dst->noted, p, to, va, n, left, others);
 
     if (shared) {
-        pt_count(to, (int)shared);
+        __atomic_fetch_add(&table->aux, shared, __ATOMIC_RELAXED);
         page_table_add_rss(&dst->pt, shared);
     }
     if (e->object)
@@ -136,19 +137,21 @@ static inline int share_table(const struct page *table, pte_t *p, struct map_ent
     if (!left)
         return 0;
     to = pt_recent(&dst->pt, va, &copy);
-    if (!to)
+    if (!to) {
         to = pt_create(&dst->pt, va, 3);
-    if (!to)
-        return -ENOMEM;
+        if (!to)
+            return -ENOMEM;
+        copy = pt_page_of(to);
+    }
     groups = __atomic_load_n(&table->groups, __ATOMIC_RELAXED) & pt_groups(p, n);
-    pt_mark_groups(to, (uint32_t)groups);
+    __atomic_fetch_or(&copy->groups, (uint32_t)groups, __ATOMIC_RELAXED);
     while (left && groups) {
         unsigned k = bit_lowest(groups);
         pte_t *first = pt_group(p, k), *from = MAX(first, p);
         const pte_t *upto = MIN(first + GROUPS_AT_ONCE * PT_GROUP, p + n);
 
         groups &= ~(((UINT64_C(1) << GROUPS_AT_ONCE) - 1) << k);
-        share_group(e, dst, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
+        share_group(e, dst, copy, from, to + (from - p), va + (vaddr_t)(from - p) * PAGE_SIZE,
                     (uint64_t)(upto - from), &left, &others);
     }
     if (!e->object)
