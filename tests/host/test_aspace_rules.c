@@ -521,12 +521,12 @@ static void test_marked(void)
             break;
     }
     aspace_unref(child);
-    for (unsigned n = 0; n < 40; n++) {
+    for (unsigned n = 0; n < 80; n++) {
         child = child_of(as, va, false);
         copied += !write_faults(child, va);
         aspace_unref(child);
     }
-    ok(copied < 16, "when children no longer write to it, forks stop to copy it");
+    ok(copied < 32, "when children no longer write to it, forks stop to copy it");
     ok(!vm_access(as, va, FAULT_READ, &value) && value == 1, "the parent has what it had");
     vm_switch(0, NULL);
     aspace_unref(as);
