@@ -106,8 +106,8 @@ static inline unsigned share_ptes(const struct map_entry *e, struct fork_noted *
 }
 
 /* The same for n pages of up to GROUPS_AT_ONCE groups of PTEs of entry e; `table` is the child's.
-   The lock of the entry's object is taken. They are counted before it is released, as a reverse walk may take them away from then on.
- */
+   The lock of the entry's object is taken. They are counted before it is released, as a reverse
+   walk may take them away from then on. */
 static inline void share_group(const struct map_entry *e, struct aspace *dst, struct page *table,
                                pte_t *p, pte_t *to, vaddr_t va, uint64_t n, uint32_t *left,
                                unsigned *others)

@@ -137,8 +137,8 @@ context_switch:
 
 /*
  * void context_load_pcb(struct hwpcb *pcb)
- * Input: $16 a PCB of this CPU that is not loaded, filled in for the current thread but for KSP. The
- * caller's stack stays in use. IPL: as context_switch. PALcode may change what it may change there.
+ * Input: $16 a PCB of this CPU that is not loaded, filled in for the current thread but for KSP.
+ * The caller's stack stays in use. IPL, and what PALcode may change: as context_switch.
  */
     .globl context_load_pcb
     .ent context_load_pcb
