@@ -10,9 +10,9 @@
  * Meanwhile nobody else finds the thread on a queue, and a waker finds it RUNNABLE.
  *
  * The switch. The run queue's lock is acquired by the thread that gives up the CPU and released by
- * the thread that gets it (sched_finish_switch). So if another CPU, holding that lock, finds a thread
- * WAITING, the thread's registers are saved and its stack is not in use; and a DEAD thread can be
- * freed.
+ * the thread that gets it (sched_finish_switch). So if another CPU, holding that lock, finds a
+ * thread WAITING, the thread's registers are saved and its stack is not in use; and a DEAD thread
+ * can be freed.
  *
  * Address-space roots. as->pt.loaded (root_mask here) has the bit of each CPU that may hold
  * translations of that address space.

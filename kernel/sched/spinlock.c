@@ -3,8 +3,8 @@
  *
  * A lock is one word, taken by an exchange that stores 1 with acquire order and finds 0, and
  * released by a store of 0 with release order, so that the next holder sees all that the last one
- * wrote. A CPU that finds the lock taken reads the word until it is 0 before it tries again, so that
- * waiters do not take the cache line from the holder.
+ * wrote. A CPU that finds the lock taken reads the word until it is 0 before it tries again, so
+ * that waiters do not take the cache line from the holder.
  *
  * These are deliberately not ticket locks. A ticket lock goes to the CPU that came first, which may
  * have lost its host core (four virtual CPUs share two) or be in an interrupt handler, and all CPUs

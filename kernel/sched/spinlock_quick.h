@@ -71,8 +71,8 @@ static inline __attribute__((always_inline)) bool spin_lock_quickly(struct spinl
 }
 
 /* The same for a caller that knows what the checks would ask: it has set the IPL to that of l
- * itself, and its innermost lock is `below`, of a lower rank, or NULL: it has none. So l need not be
- * checked again when the same function releases it, by spin_release_to(). */
+ * itself, and its innermost lock is `below`, of a lower rank, or NULL: it has none. So l need not
+ * be checked again when the same function releases it, by spin_release_to(). */
 static inline __attribute__((always_inline)) bool spin_lock_above(struct spinlock *l,
                                                                   struct spinlock *below)
 {
