@@ -1,7 +1,7 @@
 /*
  * Time, for test programs that bound how long something lasts. Where one CPU is emulated with
- * --icount an instruction takes a nanosecond, so that such a bound is one of instructions; elsewhere
- * it would be one of the host's speed.
+ * --icount an instruction takes a nanosecond, so that such a bound is one of instructions;
+ * elsewhere it would be one of the host's speed.
  */
 #ifndef ELAPSED_H
 #define ELAPSED_H
