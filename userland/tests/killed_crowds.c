@@ -165,6 +165,7 @@ static void semaphores(void)
 
 #define MEMBERS     1000      /* who send, and who wait for what nobody sends */
 #define LONGEST     400000ul  /* ns in a hold of the queue's mutex; all: 13,000,000 */
+#define LONGEST_ONE 6000ul    /* of one message, shown to all who wait for others; all: 20,000 */
 #define LONGEST_END 2000000ul /* until who lets all send, and is killed, has ended */
 #define BIG         8000
 
@@ -230,10 +231,17 @@ static void gather(void)
     usleep(200000); /* they wait now, or soon */
 }
 
-static void dismiss(void)
+static int wait_status(void)
+{
+    int status = -1;
+
+    return wait(&status) > 0 ? status : -1;
+}
+
+static void dismiss(unsigned members)
 {
     is(msgctl(queue, IPC_RMID, NULL), 0, "the queue is removed");
-    for (unsigned k = 0; k < 2 * MEMBERS; k++)
+    for (unsigned k = 0; k < members; k++)
         if (wait(NULL) < 0)
             bail_out("a member is lost");
 }
@@ -250,7 +258,7 @@ static void messages(void)
     ok(!counted() || (amid && ns < LONGEST_END), "who lets many send is killed");
     await_count(&shared->passed, MEMBERS);
     ok(msgctl(queue, IPC_STAT, &d) == 0 && d.msg_qnum == MEMBERS + 2, "all have sent");
-    dismiss();
+    dismiss(2 * MEMBERS);
     gather();
     measure(1);
     ok(receive_big(), "and when nobody is killed");
@@ -259,7 +267,32 @@ static void messages(void)
     ns = longest_hold("message queue");
     diag("the longest hold: %lu ns", ns);
     ok(!counted() || (ns && ns < LONGEST), "all send in short holds");
-    dismiss();
+    dismiss(2 * MEMBERS);
+}
+
+/* A single message, for the last of many receivers. */
+static void one_message(void)
+{
+    static struct text t = {.type = 7};
+    uint64_t ns;
+
+    queue = msgget(IPC_PRIVATE, 0600);
+    shared->begun = 0;
+    for (unsigned k = 0; k < MEMBERS; k++)
+        member(false);
+    await_count(&shared->begun, MEMBERS);
+    usleep(200000);
+    if (must_fork() == 0)
+        _exit(msgrcv(queue, &t, sizeof(t.bytes), 7, 0) != 1);
+    usleep(20000);
+    measure(1);
+    is(msgsnd(queue, &t, 1, IPC_NOWAIT), 0, "one sends what the last receiver wants");
+    is(wait_status(), 0, "who gets it");
+    measure(0);
+    ns = longest_hold("message queue");
+    diag("the longest hold: %lu ns", ns);
+    ok(!counted() || (ns && ns < LONGEST_ONE), "it is shown to the others in short holds");
+    dismiss(MEMBERS);
 }
 
 /* ---- logical names ---- */
@@ -356,6 +389,7 @@ int main(void)
     shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     semaphores();
     messages();
+    one_message();
     names();
     return tap_done();
 }

@@ -66,6 +66,18 @@ static double now_ms(void)
     return (double)ticks / (double)i * 1000 / TICKS_PER_SECOND;
 }
 
+/* Say how long the phase that ends here has taken: by ticks, and by the clock, which goes on while
+ * a busy host does not run the CPUs. With more CPUs than the host has, ticks are the slower. */
+static void phase(const char *what)
+{
+    static double ticks, clock;
+    double t = now_ms(), c = clock_ms();
+
+    diag("%s: %.1f s by ticks, %.1f by the clock", what, (t - ticks) / 1e3, (c - clock) / 1e3);
+    ticks = t;
+    clock = c;
+}
+
 /* ---- what must be as before ---- */
 
 struct inventory {
@@ -435,6 +447,7 @@ int main(int argc, char **argv)
     show_holders("before");
     settle(&before, NULL);
     settle(&before, NULL);
+    phase("the beginning");
     end = now_ms() + seconds * 1e3;
     start_leaders(count, seed);
     /* Whole rounds, so that the last one has removed what it made. */
@@ -454,6 +467,7 @@ int main(int argc, char **argv)
         start_leaders(count, seed);
         siege_nap_ms(200);
     }
+    phase("the siege");
     diag("%u commands; at most %u processes of %u users, %u leaders", asked, most, users, leaders);
     for (unsigned i = 0; i < COMMANDS; i++)
         diag("longest answer: %6.0f ms  %s", longest[i], commands[i]);
@@ -465,9 +479,11 @@ int main(int argc, char **argv)
     ok(end_users(), "the users' processes can be killed");
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
+    phase("killing all");
     ok(remove_files(), "root removes the users' files");
     remove_ipc();
     settle(&after, &before);
+    phase("removing all and settling");
     compare(&before, &after);
     show_holders("after");
     close(shell_in);
