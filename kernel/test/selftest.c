@@ -12,6 +12,7 @@
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/quota/quota.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockstat.h"
 #include "kernel/sched/meter.h"
@@ -580,6 +581,44 @@ static void test_long_hold(struct crew *c)
         fail(c, "the others had %lu ticks during a hold of %u", c->result->value, LONG_HOLD_TICKS);
 }
 
+#define OTHER_USER (CREW_MAX - 1) /* the worker that is of another user than the others */
+
+/* Worker 0 holds the mutex until all others wait, one after the other. Each notes how many had it
+ * before. Accounts say only whose turns these are. */
+static void turn_work(struct crew *c, unsigned self)
+{
+    struct thread *t = thread_self();
+    struct account *own = t->account;
+
+    while (__atomic_load_n(&c->counter, __ATOMIC_ACQUIRE) != self)
+        thread_sleep_ns(MS);
+    thread_sleep_ns(2 * MS); /* the one before waits now */
+    if (self != 0) {
+        t->account = &accounts[self == OTHER_USER ? 2 : 1];
+        __atomic_store_n(&c->counter, self + 1, __ATOMIC_RELEASE);
+    }
+    mutex_lock(&c->mutex);
+    t->account = own;
+    if (self == 0) {
+        __atomic_store_n(&c->counter, 1, __ATOMIC_RELEASE);
+        while (__atomic_load_n(&c->counter, __ATOMIC_ACQUIRE) != CREW_MAX)
+            thread_sleep_ns(MS);
+        thread_sleep_ns(4 * MS);
+    }
+    c->counts[self] = c->stop++;
+    mutex_unlock(&c->mutex);
+}
+
+/* Who is alone of its user waits for one of a crowd that was there before, and not for all. */
+static void test_turns(struct crew *c)
+{
+    crew_start(c, CREW_MAX, PRIO_NORMAL, ~0ul, turn_work);
+    crew_join(c);
+    c->result->value = c->counts[OTHER_USER] - 1;
+    if (c->result->value > 1)
+        fail(c, "%lu of another user had the mutex before", c->result->value);
+}
+
 static struct spinlock handed_lock = SPINLOCK_INIT("selftest handed", RANK_SECTION, IPL_CLOCK);
 
 /* The second waits for a lock that the first holds for many ticks, which both block. */
@@ -623,6 +662,7 @@ static const struct {
     {"a higher priority preempts (ns)", test_priority},
     {"more callers of a lock than there is room for (callers)", test_callers},
     {"a long hold of a mutex beside others (their ticks)", test_long_hold},
+    {"a turn at a mutex behind others of one user (how many go first)", test_turns},
     {"a CPU that waits for a spinlock lets its holder go on (holders)", test_hand_over},
 };
 
