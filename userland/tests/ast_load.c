@@ -147,6 +147,16 @@ static void fired(__int64 parameter)
     inside = 0;
 }
 
+/* Set a timer; declarers may have used up the ASTs of the process for a moment. */
+static int set_timer(unsigned efn, long when, volatile int *told)
+{
+    int status;
+
+    while ((status = sys$setimr(efn, &when, fired, (unsigned long)told, 0)) == SS$_EXQUOTA && !stop)
+        sched_yield();
+    return status == SS$_NORMAL;
+}
+
 /* Timers that are left to expire, and timers that are cancelled. */
 static void *timers(void *arg)
 {
@@ -155,14 +165,12 @@ static void *timers(void *arg)
 
     (void)arg;
     while (!stop) {
-        long soon = -1000 - (long)(n % 7) * 500, late = -600000000;
-
         kept = cancelled = 0;
-        if (sys$setimr(EFN$C_ENF, &late, fired, (unsigned long)&cancelled, 0) != SS$_NORMAL ||
-            sys$setimr(40, &soon, fired, (unsigned long)&kept, 0) != SS$_NORMAL)
+        if (set_timer(EFN$C_ENF, -600000000, &cancelled))
+            sys$cantim((unsigned long)&cancelled, 0);
+        if (!set_timer(40, -1000 - (long)(n % 7) * 500, &kept))
             break;
         n++;
-        sys$cantim((unsigned long)&cancelled, 0);
         sys$waitfr(40);
         while (!kept)
             nap(100);

@@ -80,9 +80,9 @@ static int without_memory(int (*call)(void))
 }
 
 /* Made by hand, before any stub has told the kernel the address. */
-static int by_hand(long number, uint64_t a0, uint64_t a1, const char *service)
+static int by_hand(long number, uint64_t a0, uint64_t a1, uint64_t a2, const char *service)
 {
-    int status = (int)syscall(number, a0, a1, (uint64_t)routine, 0, 0, 0);
+    int status = (int)syscall(number, a0, a1, a2, 0, 0, 0);
 
     mega$service_hook(service, status);
     return status_is(status, SS$_BADPARAM);
@@ -91,12 +91,12 @@ static int by_hand(long number, uint64_t a0, uint64_t a1, const char *service)
 static int not_told(void)
 {
     uint64_t args[] = {7, 1, 0, 0, (uint64_t)jpi, 0, (uint64_t)routine, 0};
-    int right = by_hand(VMS_DCLAST, (uint64_t)routine, 0, "sys$dclast");
+    int right = by_hand(VMS_DCLAST, (uint64_t)routine, 0, 0, "sys$dclast");
 
-    right += by_hand(VMS_SETIMR, 1, (uint64_t)&soon, "sys$setimr");
-    right += by_hand(VMS_GETJPI, (uint64_t)args, 0, "sys$getjpi");
+    right += by_hand(VMS_SETIMR, 1, (uint64_t)&soon, (uint64_t)routine, "sys$setimr");
+    right += by_hand(VMS_GETJPI, (uint64_t)args, 0, 0, "sys$getjpi");
     args[4] = (uint64_t)syi;
-    right += by_hand(VMS_GETSYI, (uint64_t)args, 0, "sys$getsyi");
+    right += by_hand(VMS_GETSYI, (uint64_t)args, 0, 0, "sys$getsyi");
     return right != 4;
 }
 
