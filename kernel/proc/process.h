@@ -139,8 +139,8 @@ struct process {
     struct personal personal;
     struct sem_undos sem_undos; /* what its use of semaphores leaves to be undone */
     struct cpu_timers cpu_timers;
-    /* Event flags, ASTs and timers of OpenVMS (kernel/event), from the first use on; NULL: none yet.
-     * Set once, under the table lock; its own threads read it without. */
+    /* Event flags, ASTs and timers of OpenVMS (kernel/event), from the first use on; NULL: none.
+     * Set under the table lock; its own threads read it without. */
     struct event_owner *events;
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
     struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */
