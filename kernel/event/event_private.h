@@ -50,6 +50,7 @@ struct event_owner {
     uint32_t nasts;        /* atomic: ASTs outstanding, at most the limit */
     uint32_t ntimers;      /* atomic: timer requests, temporary clusters */
     struct list timers;    /* of struct event_tqe (tqe.c); lock */
+    struct list wakes;     /* likewise: scheduled wake-ups, of any number; lock */
     struct event_cluster local[CLUSTERS_LOCAL];
     struct event_cluster none; /* for those who wait for a request without a flag */
     struct event_common *common[CLUSTERS_COMMON]; /* each with a reference, or NULL; lock */

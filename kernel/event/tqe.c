@@ -11,8 +11,9 @@
  *   function: waits for the lock            dead = true; unlock
  *   lock, dead: unlock, free
  *
- * The list is at most as long as the limit on timer requests of the processes that may add to it:
- * PQL_DTQELM each. Entries are cancelled a few in a hold.
+ * The list of timers is at most as long as the limit on timer requests, PQL_DTQELM, and is searched
+ * in one hold. That of wake-ups, which other processes add to, is not: all of it is cancelled.
+ * Entries are cancelled a few in a hold.
  *
  * A repeated wake-up starts its next interval in the interrupt, hence the shortest interval, as on
  * OpenVMS, and EACH_NS for each timer that the user has who asked for it: so all timers of a user
@@ -28,7 +29,7 @@
 
 struct event_tqe { /* nonpaged pool, counted as QUOTA_TIMERS */
     struct timer timer;
-    struct list link;            /* in owner->timers; owner's lock */
+    struct list link;            /* in owner->timers or wakes; owner's lock */
     struct event_owner *owner;   /* with a reference; constant */
     struct event_owner *charged; /* a timer request, or an AST; with a reference; constant */
     bool wake;                   /* it wakes the owner; else `request` is completed; constant */
@@ -155,7 +156,7 @@ static bool start(struct event_tqe *t, uint64_t deadline)
     bool may = !o->closed;
 
     if (may) {
-        list_add_tail(&o->timers, &t->link);
+        list_add_tail(t->wake ? &o->wakes : &o->timers, &t->link);
         timer_start(&t->timer, deadline);
     }
     spin_unlock(&o->lock, ipl);
@@ -199,30 +200,19 @@ cond_t event_schedule_wake(struct event_owner *o, struct event_owner *by, uint64
 
 /* ---- cancelling ---- */
 
-/* Which entries are to be cancelled. */
-struct choice {
-    bool wake;
-    uint64_t id; /* 0: all */
-};
-
-static bool is_chosen(const struct event_tqe *t, const struct choice *c)
-{
-    return t->wake == c->wake && (!c->id || t->id == c->id);
-}
-
-/* Take some of the chosen entries off the list; those that may be freed go to `gone`. False: no
- * more were left. */
-static bool cancel_some(struct event_owner *o, const struct choice *which, struct list *gone)
+/* Take some entries with that identification (0: all) off the list; those that may be freed go to
+ * `gone`. False: no more were left. */
+static bool cancel_some(struct event_owner *o, struct list *list, uint64_t id, struct list *gone)
 {
     ipl_t ipl = spin_lock(&o->lock);
-    struct list *l = list_first(&o->timers);
+    struct list *l = list_first(list);
     unsigned n = 0;
 
     while (l && n < CANCEL_AT_ONCE) {
         struct event_tqe *t = list_entry(l, struct event_tqe, link);
 
-        l = list_next(&o->timers, l);
-        if (!is_chosen(t, which))
+        l = list_next(list, l);
+        if (id && t->id != id)
             continue;
         list_remove(&t->link);
         discharge(t);
@@ -236,21 +226,18 @@ static bool cancel_some(struct event_owner *o, const struct choice *which, struc
     return n != 0;
 }
 
-static void cancel(struct event_owner *o, const struct choice *which)
+static void cancel(struct event_owner *o, struct list *list, uint64_t id)
 {
     struct list gone = LIST_INIT(gone), *l;
 
-    while (cancel_some(o, which, &gone))
+    while (cancel_some(o, list, id, &gone))
         while ((l = list_pop_head(&gone)))
             end_cancelled(list_entry(l, struct event_tqe, link));
 }
 
-void event_timer_cancel(struct event_owner *o, uint64_t id)
-{
-    cancel(o, &(struct choice){.id = id});
-}
+void event_timer_cancel(struct event_owner *o, uint64_t id) { cancel(o, &o->timers, id); }
 
-void event_cancel_wakes(struct event_owner *o) { cancel(o, &(struct choice){.wake = true}); }
+void event_cancel_wakes(struct event_owner *o) { cancel(o, &o->wakes, 0); }
 
 /* ---- hibernation ---- */
 

@@ -35,6 +35,7 @@ static const char *const lines[][PER_LINE][WORDS] = {
     {{"pool_stress", "%s", "1500"}},
     {{"shared_fuzz", "%s", "4", "3000"}},
     {{"killed", "2", "%s"}},
+    {{"ast_load", "10"}, {"asts"}, {"vms_timers"}, {"event_flags"}},
     {{"rundown", "17"}, {"signals"}, {"interrupted_calls"}},
     {{"floating_point"},
      {"memory"},

@@ -237,23 +237,34 @@ static void others(void)
     $DESCRIPTOR(nobody, "nobody_here");
     $DESCRIPTOR(longer, "a_name_that_is_too_long");
     unsigned pid, none = 0;
-    pid_t child = fork();
+    int named[2], woken[2];
+    char byte;
+    pid_t child;
 
+    if (pipe(named) != 0 || pipe(woken) != 0 || (child = fork()) < 0)
+        bail_out("no child");
     if (child == 0) {
         prctl(PR_SET_NAME, "sleeper");
-        sys$hiber();
-        sys$hiber();
-        sys$hiber();
+        close(named[1]);
+        for (int i = 0; i < 3; i++) {
+            sys$hiber();
+            write(woken[1], "", 1);
+        }
         _exit(0);
     }
+    close(named[1]);
+    read(named[0], &byte, 1);
+    close(named[0]);
     pid = (unsigned)child;
     is_status(sys$wake(&pid, NULL), SS$_NORMAL, "another process is woken, by number");
-    nap(30);
+    read(woken[0], &byte, 1);
     is_status(sys$wake(&none, &name), SS$_NORMAL, "by name");
     is(none, (unsigned)child, "whose number is returned");
-    nap(30);
+    read(woken[0], &byte, 1);
     is_status(sys$schdwk(&pid, NULL, &(__int64){-MS}, NULL), SS$_NORMAL, "and by a timer");
     is(child_result(child), 0, "three times");
+    close(woken[0]);
+    close(woken[1]);
     is_status(sys$wake(&pid, NULL), SS$_NONEXPR, "then it is gone");
     is_status(sys$canwak(&pid, NULL), SS$_NONEXPR, "for all");
     is_status(sys$schdwk(&pid, NULL, &(__int64){-MS}, NULL), SS$_NONEXPR, "of the services");
