@@ -234,15 +234,31 @@ $(CONFORMANCE): $(B)/user/%: userland/%.c $(B)/flags/user | $(SETUP)
 
 # ---- initrd ---------------------------------------------------------------------------------
 # The programs, without their debugging information. scripts/run adds the folder boot/ to a copy.
+# Of the programs that test, the images have those that the documents show at work.
 
 INITRD := $(B)/initrd.cpio
 STRIPPED := $(addprefix $(B)/initrd/,$(USER_NAMES))
 ETC_NAMES := $(patsubst userland/%,%,$(sort $(wildcard userland/etc/*)))
-$(call flags_file,$(B)/flags/initrd,$(USER_NAMES) $(ETC_NAMES))
+DEMOS := $(addprefix tests/,share_section crash_kernel tracing)
+BOOT_NAMES := $(filter bin/%,$(USER_NAMES)) $(DEMOS) $(ETC_NAMES)
+$(call flags_file,$(B)/flags/initrd,$(BOOT_NAMES))
 
 SMALL_INITRD := $(B)/initrd-small.cpio
 
-initrd: $(INITRD) $(SMALL_INITRD)
+initrd: $(INITRD) $(SMALL_INITRD) ## the images
+
+# The shell and the utilities of the default image. Where they cannot be had, the list of links is
+# empty, and the image has those of userland/bin.
+BUSYBOX := $(B)/busybox
+$(BUSYBOX)/links: userland/busybox/recipe.toml userland/busybox/options scripts/megalith/run/busybox.py \
+		scripts/megalith/run/packages.py | $(SETUP)
+	$(call say,BUSYBOX,$(BUSYBOX))
+	$(Q)scripts/busybox $(BUSYBOX)
+
+.PHONY: busybox
+busybox: | $(SETUP) ## try again to get the shell of the default image
+	$(Q)rm -f $(BUSYBOX)/links
+	$(Q)$(MAKE) -s --no-print-directory initrd
 
 $(STRIPPED): $(B)/initrd/%: $(B)/user/%
 	@mkdir -p $(@D)
@@ -252,13 +268,19 @@ $(B)/initrd/etc/%: userland/etc/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(INITRD): $(STRIPPED) $(addprefix $(B)/initrd/,$(ETC_NAMES)) $(B)/flags/initrd scripts/mkinitrd scripts/megalith/run/initrd.py | $(SETUP)
+MKINITRD = $(PYTHON) scripts/mkinitrd -o $@
+MKINITRD_NEEDS := $(B)/flags/initrd scripts/mkinitrd scripts/megalith/run/initrd.py | $(SETUP)
+$(INITRD): $(addprefix $(B)/initrd/,$(BOOT_NAMES)) $(BUSYBOX)/links $(MKINITRD_NEEDS)
 	$(call say,CPIO,$@)
-	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(USER_NAMES) $(ETC_NAMES)
+	$(Q)$(MKINITRD) --busybox $(BUSYBOX) $(B)/initrd $(BOOT_NAMES)
 
-# For machines with little memory, and for tests (MEGALITH_INITRD=small).
-$(SMALL_INITRD): $(INITRD)
-	$(Q)$(PYTHON) scripts/mkinitrd -o $@ $(B)/initrd $(filter bin/%,$(USER_NAMES)) $(ETC_NAMES)
+# The programs of tests are in no image: scripts/run adds those that its command names.
+user: $(STRIPPED)
+
+# With the shell and the utilities of userland/bin, which every machine can build: for tests
+# (MEGALITH_INITRD=small).
+$(SMALL_INITRD): $(addprefix $(B)/initrd/,$(BOOT_NAMES)) $(MKINITRD_NEEDS)
+	$(Q)$(MKINITRD) $(B)/initrd $(BOOT_NAMES)
 
 # ---- host-built unit tests ------------------------------------------------------------------
 # Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names the sources that are
@@ -308,7 +330,7 @@ include tests/fuzz/fuzz.mk
 
 PYTEST := $(PYTHON) -m pytest
 
-run: all ## boot an interactive shell (ARGS='...' goes to scripts/run)
+run: kernel initrd ## boot an interactive shell (ARGS='...' goes to scripts/run)
 	$(Q)scripts/run --any-end $(ARGS)
 
 # With T='-k name' only what the chosen tests need is built.

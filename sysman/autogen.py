@@ -26,12 +26,8 @@ PTES_PER_PAGE = PAGE // 8
 TOP = Path(__file__).resolve().parent.parent
 KERNEL = TOP / "build/megalith.elf"
 INITRD = TOP / "build/initrd.cpio"
-# The initrd that scripts/run uses for a machine with less memory than SMALL_MB. It contains no test
-# programs, except for one that the command names.
-SMALL_INITRD = TOP / "build/initrd-small.cpio"
-SMALL_MB = 128
 # Sizes that are assumed when nothing has been built: upper bounds.
-KERNEL_MB, INITRD_MB = 3, 80
+KERNEL_MB, INITRD_MB = 3, 20
 
 CONSOLE_PAGES = 15  # PALcode and console, from PFN 0 on
 BOOT_PARAMETER_PAGES = 3  # below the image
@@ -90,8 +86,7 @@ class Machine:
     def of(cls, megabytes: int, blob_bytes: int, initrd: int | None = None) -> Machine:
         """initrd: the size of an initrd that is not the one that was built."""
         if initrd is None:
-            file = INITRD if megabytes >= SMALL_MB else SMALL_INITRD
-            built = file.stat().st_size if file.exists() else INITRD_MB << 20
+            built = INITRD.stat().st_size if INITRD.exists() else INITRD_MB << 20
             initrd = built + blob_bytes + INITRD_ALLOWANCE
         return cls(megabytes, _image_bytes(), initrd)
 

@@ -50,7 +50,7 @@ def boot(tmp_path: Path, configuration: Configuration, memory: str, whole: bool 
         memory=memory,
         options=("--config", str(file)),
         timeout=120,
-        all_programs=whole,
+        users_image=whole,
     )
     return done.expect(0)
 

@@ -28,7 +28,7 @@ def test_what_help_suggests_works() -> None:
     commands = [c for c in commands_of(told) if not c.startswith("monitor")]
     assert len(commands) > 5
     script = "\n".join(f"{c} || echo FAILED: {c}" for c in [*commands, "monitor /ending=1", "help"])
-    done = run_guest("/bin/sh", "-c", script, memory="2G", all_programs=True)
+    done = run_guest("/bin/sh", "-c", script, memory="2G", users_image=True)
     assert "FAILED" not in done.text, done.text
     assert "every page is counted exactly once" in done.text and "help try" in done.text
 

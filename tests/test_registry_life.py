@@ -138,8 +138,8 @@ def test_a_pool_freed_at_start_up_is_a_common_limit(tmp_path: Path):
         "done; sysman res show; show section"
     )
     options = ["--config", str(file)]
-    # The whole initrd, for which autogen computes.
-    run = partial(run_guest, "/bin/sh", "-c", script, memory="1G", all_programs=True)
+    # The image for which autogen computes.
+    run = partial(run_guest, "/bin/sh", "-c", script, memory="1G", users_image=True)
     without = run(options=options).expect(0)
     assert re.findall(r"^([A-D]) (\d+)$", without.text, re.M) == [(n, "2") for n in "ABCD"]
     assert without.console.count("SS$_INSFLPGS") == 4

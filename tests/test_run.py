@@ -264,14 +264,13 @@ def test_a_socket_replaces_no_file(tmp_path: Path) -> None:
     assert file.read_text() == "mine"
 
 
-def test_little_memory_has_the_programs_that_the_command_names(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("MEGALITH_INITRD")
+def test_the_image_has_the_programs_that_the_command_names() -> None:
     words = ("/bin/sh", "-c", "ls /tests; /tests/wait_many")
-    done = run_guest(*words, memory="64M").expect(0)
-    assert done.text.startswith("wait_many\n") and "\n1.." in done.text
-    assert len(run_guest("/bin/ls", "/tests", memory="128M").expect(0).text.split()) > 40
+    done = run_guest(*words, memory="64M", users_image=True).expect(0)
+    assert "\nwait_many\n" in done.text and "\n1.." in done.text
+    assert len(done.text.split("\n1..")[0].split()) < 12
+    done = run_guest("/bin/ls", "/tests", memory="256M", options=["--tests"]).expect(0)
+    assert len(done.text.split()) > 40
 
 
 # When nothing reads the console it is full, and the machine waits a second before it powers off.

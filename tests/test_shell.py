@@ -81,6 +81,9 @@ NOT_COMPLETE = [
     ") x",
     ";",
     "for 1 in a",
+    "cat <<E\necho no\nE",
+    "f() {\necho no\n}",
+    "case a in\na) echo no;;\nesac",
 ]
 
 
@@ -237,7 +240,11 @@ def test_session_on_the_guest_terminal():
     machine.expect("cat\r\n")
     copied("again")
     answer("\x03", "\\^C")
-    answer("cat &\r", "")  # /dev/null is its input
+    answer("sleep 100 &\r", "")
+    machine.send("fg\r")
+    machine.expect("sleep 100\r\n")
+    answer("\x03", "\\^C")
+    answer("echo $?\r", "\r\n130\r\n")
     answer("(cat <>/dev/tty) & sleep 1; jobs\r", "stopped  \\( cat \\)\r\n")
     answer("kill -9 $!; fg\r", "Killed")
     machine.send("sysman\r")

@@ -49,11 +49,13 @@ def run_guest(
     races: bool = False,
     kernel: str = "",
     all_programs: bool = False,
+    users_image: bool = False,
 ) -> Done:
     """Boots, runs COMMAND (none: the shell), and returns the result. Never raises for a status. A
     data race that the kernel reports fails the test, unless the test expects it (`races`). kernel
     "test": the command needs a kernel with kernel/test, which those of --kernel have too.
-    all_programs: the command starts programs of /tests or /bench that its words do not name."""
+    all_programs: the command starts programs of /tests or /bench that its words do not name.
+    users_image: the image that users have, with BusyBox, and not that of tests."""
     timeout *= slower
     words = ["--timeout", str(timeout)]
     if kernel == "test" and "MEGALITH_KERNEL" not in os.environ:
@@ -62,10 +64,11 @@ def run_guest(
     words += ["--validate"] if command and validate else []
     words += ["--smp", str(smp)] if smp else []
     words += ["-m", memory] if memory else []
+    words += ["--tests"] if all_programs else []
     words += [*options]
     words += ["--", *map(str, command)] if command else []
     # scripts/run enforces the time limit itself, by the guest's clock.
-    environment = os.environ | ({"MEGALITH_INITRD": "whole"} if all_programs else {})
+    environment = os.environ | ({"MEGALITH_INITRD": ""} if users_image else {})
     done = boots.starter().run(words, stdin, dict(environment))
     console = done.stderr.decode(errors="replace")
     reports = [] if races else races_in(console)

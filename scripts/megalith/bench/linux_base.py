@@ -31,8 +31,9 @@ from megalith.bench import linux_programs, linux_rows, page
 from megalith.bench.figures import Row
 from megalith.bench.guest import BenchError, build
 from megalith.run.initrd import Archive
+from megalith.run.packages import ProgramError
 from megalith.run.paths import BUILD, TOP
-from megalith.verify.programs import ProgramError, package_is_there
+from megalith.verify.programs import package_is_there
 
 PACKAGE = "linux-source-6.1"
 VERSION = "6.1.192-2"

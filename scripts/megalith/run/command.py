@@ -29,12 +29,9 @@ from megalith.run import recording as recordings
 from megalith.run.initrd import Archive
 from megalith.run.libraries import libraries_of
 from megalith.run.machine import Machine, MachineError, Settings
-from megalith.run.paths import BUILD, INITRD, KERNEL, SMALL_INITRD, STRIPPED, TOP, symbols_of_socket
+from megalith.run.paths import BUILD, BUSYBOX, INITRD, KERNEL, SMALL_INITRD, STRIPPED, TOP, symbols_of_socket
 from megalith.run.recording import RecordingError
 from megalith.run.session import SIGNAL_BASE, STATUS_TIMEOUT, Inspection, Session
-
-# A machine with less gets a small initrd; sysman's AUTOGEN allows for that.
-SMALL_MB = 128
 
 STATUS_CANNOT_START = 126
 SCHEDULE_MAX = (1 << 32) - 1
@@ -47,7 +44,12 @@ ENTROPY = Path("/dev/urandom")
 
 CONFIG = "boot/config"
 COMMAND_LINE = "boot/cmdline"
-STARTUP = "etc/startup"  # the start-up script, which the shell runs before the command
+STARTUP = "etc/startup"  # the start-up script, which runs before the command
+# The script has no input, and its output is none of the command's.
+RUN_STARTUP = (
+    f"sh /{STARTUP} </dev/null >&2 || echo sh: /{STARTUP} ended with status $? >&2; "
+    'exec "$@"'
+)
 
 
 def _memory(text: str) -> int:
@@ -129,6 +131,11 @@ def _addition(text: str) -> tuple[Path, str]:
     name, separator, target = text.rpartition(":/")
     if separator and not Path(text).is_file():
         return _file(name), target
+    file, separator, target = text.rpartition(":")
+    if separator and not Path(text).is_file() and Path(file).is_file():
+        raise argparse.ArgumentTypeError(
+            f"{text}: a path in the guest begins with a slash, as in {file}:/{target or 'name'}"
+        )
     return _file(text), Path(text).name
 
 
@@ -169,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
         dest="memory",
         type=_memory,
         default=machines.GIB,
-        help="memory, 64M to 1000G (default 1G); below 128M /tests holds only what COMMAND names",
+        help="memory, 64M to 1000G (default 1G)",
     )
     option(
         "--kernel",
@@ -216,6 +223,11 @@ def parser() -> argparse.ArgumentParser:
         default=argparse.SUPPRESS,
         help="device or FIFO that random bytes come from, or none (default /dev/urandom; none "
         "with --icount, --schedule and --record, which are to be repeated)",
+    )
+    option(
+        "--tests",
+        action="store_true",
+        help="all programs of /tests and /bench, not only those that COMMAND names",
     )
     option(
         "--icount",
@@ -291,12 +303,10 @@ def configuration(options: argparse.Namespace) -> bytes | None:
     return wanted.to_bytes()
 
 
-def _programs(memory: int, command: list[str]) -> Path:
-    """The initrd for a machine with that much memory, and for this command: the programs of /tests
-    and /bench are four fifths of the full one. MEGALITH_INITRD=small leaves those out that the
-    command does not name, which halves the cost of a boot; the tests set it."""
-    small = memory < SMALL_MB << 20 or (command and os.environ.get("MEGALITH_INITRD") == "small")
-    return SMALL_INITRD if small else INITRD
+def _programs() -> Path:
+    """The initrd. The tests set MEGALITH_INITRD=small for the one with the shell and the utilities
+    of userland/bin, which every machine can build."""
+    return SMALL_INITRD if os.environ.get("MEGALITH_INITRD") == "small" else INITRD
 
 
 def named_programs(command: list[str], additions: list[tuple[Path, str]]) -> set[str]:
@@ -307,6 +317,14 @@ def named_programs(command: list[str], additions: list[tuple[Path, str]]) -> set
         if b"\0" not in head:
             texts.append(head.decode(errors="replace"))
     return set(re.findall(r"/((?:tests|bench)/\w+)", "\n".join(texts)))
+
+
+def test_programs(options: argparse.Namespace, command: list[str]) -> set[str]:
+    """The programs of /tests and /bench that this run needs besides those of the image."""
+    if options.tests:
+        folders = (TOP / "userland/tests", TOP / "userland/bench")
+        return {f"{path.parent.name}/{path.stem}" for f in folders for path in f.iterdir()}
+    return named_programs(command, options.additions)
 
 
 @cache
@@ -324,12 +342,12 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
         archive.add(CONFIG, blob, 0o644)
     if command:
         if any(name.strip("/") == STARTUP for _, name in options.additions):
-            command = ["/bin/sh", "--startup", *command]
+            command = ["/bin/sh", "-c", RUN_STARTUP, "sh", *command]
         words = b"".join(os.fsencode(word) + b"\0" for word in command)
         archive.add(COMMAND_LINE, words, 0o644)
-    programs = _programs(options.memory, command)
+    programs = _programs()
     archive.files |= files_of(programs, programs.stat().st_mtime_ns)
-    for name in sorted(named_programs(command, options.additions)):
+    for name in sorted(test_programs(options, command)):
         if name not in archive.files and (STRIPPED / name).is_file():
             archive.add_file(STRIPPED / name, name)
     added = {name.strip("/") for _, name in options.additions}
@@ -407,6 +425,8 @@ def settings(
 def programs(options: argparse.Namespace) -> dict[str, Path]:
     """The programs of the initrd with their symbols: files by paths in the guest."""
     files = {f"/{p.parent.name}/{p.name}": p for p in (BUILD / "user").glob("*/*") if p.is_file()}
+    if (BUSYBOX / "busybox.symbols").is_file():
+        files["/bin/busybox"] = BUSYBOX / "busybox.symbols"
     return files | {f"/{name.lstrip('/')}": path for path, name in options.additions}
 
 
@@ -576,13 +596,15 @@ def announce_gdb(machine: Machine, files: dict[str, Path]) -> None:
     )
 
 
-def build() -> bool:
-    """Builds what is out of date, one process at a time; make's output goes to standard error."""
+def build(programs: set[str]) -> bool:
+    """Builds what is out of date of what this run needs, one process at a time; make's output goes
+    to standard error."""
     if os.environ.get("MEGALITH_BUILT"):
         return True
     BUILD.mkdir(exist_ok=True)
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    make = ["make", "-s", "-C", str(TOP), "all"]
+    there = [name for name in sorted(programs) if list((TOP / "userland").glob(f"{name}*"))]
+    make = ["make", "-s", "-C", str(TOP), "kernel", "initrd", *(f"build/initrd/{n}" for n in there)]
     with open(BUILD / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return subprocess.run(make, env=clean, stdin=subprocess.DEVNULL, stdout=2).returncode == 0
@@ -610,7 +632,7 @@ def main(
     from sysman.errors import SysmanError
 
     try:
-        if not build():
+        if not build(test_programs(options, command)):
             return STATUS_CANNOT_START
         if options.replay is not None:
             return replay(options, inspection)

@@ -35,6 +35,11 @@ class Archive:
             raise ValueError(f"'{name}' is no path for a file in the initrd")
         self.files[name] = (stat.S_IFREG | mode, data)
 
+    def add_link(self, name: str, target: str) -> None:
+        """A symbolic link."""
+        self.add(name, target.encode())
+        self.files[name.strip("/")] = (stat.S_IFLNK | 0o777, target.encode())
+
     def add_file(self, path: Path, name: str) -> None:
         self.add(name, path.read_bytes(), path.stat().st_mode & 0o777)
 
@@ -59,7 +64,7 @@ class Archive:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Archive:
-        """Reads an archive that this module has written (regular files; folders are implied)."""
+        """Reads an archive that this module has written (files and links; folders are implied)."""
         archive = cls()
         at = 0
         while True:
@@ -71,6 +76,6 @@ class Archive:
             at += HEADER + name_size + (-(HEADER + name_size) % 4)
             if name == TRAILER:
                 return archive
-            if stat.S_ISREG(mode):
+            if not stat.S_ISDIR(mode):
                 archive.files[name] = (mode, raw[at : at + size])
             at += size + (-size % 4)

@@ -8,7 +8,8 @@ BUILD = TOP / "build"
 KERNEL = BUILD / "megalith.elf"
 TEST_KERNEL = BUILD / "test" / "megalith.elf"  # make TEST=1: with kernel/test
 INITRD = BUILD / "initrd.cpio"
-SMALL_INITRD = BUILD / "initrd-small.cpio"  # without the programs of /tests and /bench
+SMALL_INITRD = BUILD / "initrd-small.cpio"  # that of tests: without BusyBox
+BUSYBOX = BUILD / "busybox"  # as scripts/busybox leaves it
 STRIPPED = BUILD / "initrd"  # the programs in it, by their names
 GDB_COMMANDS = TOP / "scripts" / "gdb" / "megalith.py"
 CROSS = "alpha-linux-gnu-"

@@ -53,19 +53,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from megalith.run.libraries import SYSTEM_FOLDER, interpreter
+from megalith.run.packages import CACHE, ProgramError, fetch, run_logged
 from megalith.run.paths import TOP
 from megalith.verify.program_results import Answer, Counts, compare, count, table
 
 RECIPES = TOP / "tests/programs"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "megalith/programs"
 CROSS = "alpha-linux-gnu-"
 SYSROOT = SYSTEM_FOLDER.parent
 LINK = "-static -Wl,--no-relax"
 SECONDS = 300
-
-
-class ProgramError(Exception):
-    """A program cannot be fetched or built."""
 
 
 @dataclass(frozen=True)
@@ -113,77 +109,6 @@ def recipes() -> dict[str, Recipe]:
     }
 
 
-def run_logged(log: Path, command: list[str], **options: object) -> None:
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as out:
-        done = subprocess.run(
-            command,
-            stdout=out,
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-            **options,  # type: ignore[call-overload]
-        )
-    if done.returncode:
-        tail = log.read_text(errors="replace").splitlines()[-15:]
-        raise ProgramError("\n".join([f"{' '.join(command[:3])} ... failed ({log}):", *tail]))
-
-
-# ---- fetching ----------------------------------------------------------------------------------
-
-
-def apt_options() -> list[str]:
-    """Options that make apt-get use source lists of our own, which need no root: those of the
-    system's binary packages, with deb-src."""
-    lists = CACHE / "apt/lists"
-    (lists / "partial").mkdir(parents=True, exist_ok=True)
-    targets = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI) $(SUITE) $(SIGNED_BY)"],
-        capture_output=True,
-        text=True,
-    ).stdout
-    lines = set()
-    for target in targets.splitlines():
-        uri, suite, *key = target.split()
-        signed = f"[signed-by={key[0]}] " if key and key[0].startswith("/") else ""
-        lines.add(f"deb-src {signed or KEYRING}{uri} {suite} main\n")
-    sources = CACHE / "apt/sources.list"
-    sources.write_text("".join(sorted(lines)))
-    return [
-        *("-o", f"Dir::Etc::SourceList={sources}", "-o", "Dir::Etc::SourceParts=/dev/null"),
-        *("-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={CACHE / 'apt/cache'}"),
-        *("-o", "APT::Sandbox::User=root"),
-    ]
-
-
-KEYRING = (
-    "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-    if Path("/usr/share/keyrings/debian-archive-keyring.gpg").exists()
-    else ""
-)
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def fetch(recipe: Recipe) -> Path:
-    """The original archive, with the hash that the recipe names."""
-    path = CACHE / "archives" / recipe.archive
-    if path.exists() and digest(path) == recipe.sha256:
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    options, log = apt_options(), CACHE / "fetch.log"
-    run_logged(log, ["apt-get", *options, "update"])
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        command = ["apt-get", *options, "source", "--download-only", "--only-source"]
-        run_logged(log, [*command, recipe.package], cwd=folder)
-        found = Path(folder) / recipe.archive
-        if not found.exists() or digest(found) != recipe.sha256:
-            raise ProgramError(f"{recipe.package}: {recipe.archive} is not what the recipe names")
-        found.rename(path)
-    return path
-
-
 # ---- building ----------------------------------------------------------------------------------
 
 
@@ -208,7 +133,7 @@ def built(recipe: Recipe, native: bool = False) -> Path:
     target = place_of(recipe, native)
     if target.exists():
         return target
-    archive = fetch(recipe)
+    archive = fetch(recipe.package, {recipe.archive: recipe.sha256})
     missing = [tool for tool in recipe.tools if not package_is_there(tool)]
     if missing:
         run_logged(CACHE / "tools.log", ["apt-get", "install", "-y", *missing])

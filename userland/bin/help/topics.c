@@ -13,7 +13,7 @@ const struct topic topics[] = {
      "  dgblsc SHARE_SECTION_FLUID        deletes it\n"
      "  show memory /validate             counts every page of the machine\n"
      "  monitor                           CPUs, memory and processes, every second; q quits\n"
-     "  ls /tests /bench                  programs that test and measure\n"},
+     "  ls /bin                           programs; vi edits, less shows, ^R finds past commands\n"},
     {"commands", "the commands of this system",
      "  show DISPLAY                      show help lists the displays\n"
      "  monitor [/INTERVAL=SECONDS]       where the time of each CPU goes, states of processes\n"

@@ -1,11 +1,12 @@
 /*
  * sh [-c COMMAND [NAME [PARAMETER...]]] [FILE [PARAMETER...]]
- * sh --startup COMMAND [PARAMETER...]
  *
- * The start-up script /etc/startup, if it exists, runs before anything else in the system. It is
- * run by the first process if that is a shell on the terminal, or by --startup, which then executes
- * COMMAND (scripts/run starts its command in this way if the initrd has the script). The script is
- * a process of its own without input; its output goes to standard error.
+ * The shell of machines that cannot get BusyBox, and of most tests: it has what boot, tests and the
+ * documents need. Functions, case and here-documents are syntax errors.
+ *
+ * The start-up script /etc/startup, if it exists, runs before anything else in the system: the first
+ * process runs it if that is a shell on the terminal. The script is a process of its own without
+ * input; its output goes to standard error.
  */
 #include "sh.h"
 
@@ -73,10 +74,6 @@ int main(int argc, char **argv, char **environment)
         status = run_text(argv[2]);
         fflush(NULL);
         return status;
-    }
-    if (argc > 2 && !strcmp(argv[1], "--startup")) {
-        run_startup();
-        exec_program(argv + 2);
     }
     if (argc > 1) {
         fd = open(argv[1], O_RDONLY | O_CLOEXEC);

@@ -71,7 +71,8 @@ enum token {
     T_DGREAT,
     T_LESSGREAT,
     T_LESSAMP,
-    T_GREATAMP
+    T_GREATAMP,
+    T_DLESS
 };
 
 static const char *at;   /* the next character to read */
@@ -161,7 +162,7 @@ static void advance(void)
         enum token token;
     } operators[] = {
         {"&&", T_AND},      {"||", T_OR},  {">>", T_DGREAT}, {"<>", T_LESSGREAT}, {"<&", T_LESSAMP},
-        {">&", T_GREATAMP}, {";", T_SEMI}, {"&", T_AMP},     {"|", T_PIPE},       {"(", T_LPAREN},
+        {"<<", T_DLESS}, {">&", T_GREATAMP}, {";", T_SEMI}, {"&", T_AMP},     {"|", T_PIPE},       {"(", T_LPAREN},
         {")", T_RPAREN},    {"<", T_LESS}, {">", T_GREAT},
     };
 
@@ -241,6 +242,10 @@ static bool redirection(struct redir ***tail)
     }
     if (token < T_LESS)
         return false;
+    if (token == T_DLESS) { /* a here-document: its text must not run as commands */
+        unexpected();
+        return false;
+    }
     r = arena_alloc(sizeof(*r));
     r->kind = token == T_LESS        ? REDIR_IN
               : token == T_GREAT     ? REDIR_OUT
@@ -373,7 +378,7 @@ static struct node *parse_command(void)
     } else if (is_word("for")) {
         advance();
         n = make(NODE_GROUP, parse_for(), NULL);
-    } else if (closes_list()) {
+    } else if (closes_list() || is_word("case")) {
         unexpected();
         return make(NODE_SIMPLE, NULL, NULL);
     } else {

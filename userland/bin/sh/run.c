@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define SAVED_FD 100 /* original descriptors of a redirected builtin are saved from here on */
@@ -266,15 +267,20 @@ static int run_pipe(const struct node *n)
 
 static int run_background(const struct node *n)
 {
+    bool controlled = jobs_are_controlled();
     struct job *job = job_new(n);
     pid_t pid = job_fork(job, false);
 
     if (pid == 0) {
-        int fd = open("/dev/null", O_RDONLY);
+        /* A controlled job has a group of its own: the terminal's keys do not reach it, and reading
+         * the terminal stops it, until fg gives it both. Any other must not compete with the shell.
+         */
+        int fd = controlled ? -1 : open("/dev/null", O_RDONLY);
 
         if (fd > 0)
             dup2(fd, 0), close(fd);
-        signal(SIGINT, SIG_IGN);
+        if (!controlled)
+            signal(SIGINT, SIG_IGN);
         child_exit(run_in_child(n));
     }
     job_background(job);
@@ -482,8 +488,13 @@ int run_stream(int fd, bool interactive)
         interrupted = false;
         if (r == PARSE_DONE)
             run(n);
-        else if (r == PARSE_ERROR)
+        else if (r == PARSE_ERROR) { /* what follows may belong to what is wrong */
             last_status = 2;
+            if (interactive)
+                tcflush(0, TCIFLUSH);
+            else
+                leaving = true;
+        }
         if (interrupted) {
             fputc('\n', stderr);
             last_status = 128 + SIGINT;
