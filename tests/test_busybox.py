@@ -113,13 +113,13 @@ def test_keys_and_jobs_at_the_terminal() -> None:
         answer("echo $?\r", "\r\n130\r\n")
         answer("sleep 100 &\r", "sleep 100 &\r\n")
         answer("kill %1; wait; jobs\r", "Terminated")
-        answer("sysman\r\0\x1a", "SYSMAN> ", "\r\n")  # end of input there
+        answer("sysman\r\0\x1a", "SYSMAN> ", "")  # end of input there
         answer("help try\r", "show memory")
 
 
 @built
 def test_where_nobody_types_the_shell_shows_what_it_reads() -> None:
-    lines = b"echo hi\nread x\nfor the command\necho got $x\nif true; then\necho last\nfi"
+    lines = b"echo hi\nread x\nfor the command\necho got $x\nif true; then\necho last\nfi\n"
     done = run_guest(stdin=lines, users_image=True).expect(0)
     assert b"\x1b" not in done.output
     text = done.text.replace("\r", "")

@@ -32,8 +32,8 @@
 enum result_kind { RESULT_EXIT, RESULT_SIGNAL, RESULT_PANIC, RESULT_SHUTDOWN };
 
 /* ENV: what a shell at a terminal reads first (userland/etc/shrc). */
-static const char *const environment[] = {"PATH=/bin:/tests:/bench", "HOME=/",  "TERM=vt100",
-                                          "USER=root", "ENV=/etc/shrc", "PWD=/"};
+static const char *const environment[] = {
+    "PATH=/bin:/tests:/bench", "HOME=/", "TERM=vt100", "USER=root", "ENV=/etc/shrc", "PWD=/"};
 
 static struct { /* constant once the first process runs */
     const char *argv;

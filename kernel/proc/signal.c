@@ -45,6 +45,7 @@
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/proc/ast.h"
+#include "kernel/proc/crash_report.h"
 #include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/ptrace.h"
@@ -643,6 +644,22 @@ static void __attribute__((noinline)) deliver_ast(struct trapframe *f, struct pr
         process_exit(SIGSEGV);
 }
 
+/* Does the current process end because of a trap of the current thread u? Then with its info. */
+static bool crashed(struct uthread *u, struct signal_info *info)
+{
+    struct sighand *s = u->process->sig;
+    ipl_t ipl = spin_lock(&s->lock);
+    uint32_t sig = s->end_status;
+    bool did = s->ending && sig && sig <= NSIG && (u->pending.set & SIGBIT(sig) & SYNCHRONOUS);
+
+    if (did) {
+        *info = u->pending.info[sig - 1];
+        did = info->code > 0 && info->code < SI_KERNEL;
+    }
+    spin_unlock(&s->lock, ipl);
+    return did;
+}
+
 void signal_deliver(struct trapframe *f)
 {
     struct process *p = process_self();
@@ -663,8 +680,11 @@ void signal_deliver(struct trapframe *f)
     while ((sig = dequeue(p, u, &t)) != 0) {
         if (unlikely(ptrace_self() != NULL) && !(sig = ask_tracer(p, u, sig, &t)))
             continue;
-        if (unlikely(sig == ENDS))
+        if (unlikely(sig == ENDS)) {
+            if (crashed(u, &t.info))
+                crash_report(f, &t.info);
             threads_end_self();
+        }
         if (t.act.handler > SIG_IGN) {
             if (!handle(f, p, u, &t))
                 process_exit(SIGSEGV);

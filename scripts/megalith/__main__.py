@@ -23,6 +23,12 @@ def source_line(machine: Machine, reason: str) -> str:
     return postmortem.source_line(machine, reason)
 
 
+def function(program: Path, offset: int) -> str:
+    from megalith.debug import symbols
+
+    return symbols.function_at(program, offset)
+
+
 def race_lines(machine: Machine, console: str) -> list[str]:
     from megalith.debug import postmortem
 
@@ -41,7 +47,7 @@ def fetch_counters(machine: Machine) -> None:
     counters.fetch(machine, Path(os.environ["MEGALITH_COVERAGE"]))
 
 
-INSPECTION = Inspection(describe, source_line, race_lines, save)
+INSPECTION = Inspection(describe, source_line, function, race_lines, save)
 
 
 def main(arguments: list[str] | None = None) -> int:

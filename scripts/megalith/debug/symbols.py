@@ -83,3 +83,23 @@ class Symbols:
             f"{address:016x} {self.name(address)} {places.get(address, '')}".rstrip()
             for address in addresses
         ]
+
+
+def function_at(program: Path, offset: int) -> str:
+    """'main+0x10 (file.c:12)' of the code at an offset in a program's file; '' if that has no
+    symbols, or is no program."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with open(program, "rb") as file:
+            segments = [s.header for s in ELFFile(file).iter_segments("PT_LOAD")]
+        symbols = Symbols(program)
+    except (OSError, ELFError, AttributeError, TypeError):  # no such section is None
+        return ""
+    for s in segments:
+        if s["p_offset"] <= offset < s["p_offset"] + s["p_filesz"]:
+            address = s["p_vaddr"] + offset - s["p_offset"]
+            name, place = symbols.name(address), symbols.lines([address]).get(address, "")
+            return f"{name} ({place})" if name and place else name
+    return ""

@@ -29,7 +29,16 @@ from megalith.run import recording as recordings
 from megalith.run.initrd import Archive
 from megalith.run.libraries import libraries_of
 from megalith.run.machine import Machine, MachineError, Settings
-from megalith.run.paths import BUILD, BUSYBOX, INITRD, KERNEL, SMALL_INITRD, STRIPPED, TOP, symbols_of_socket
+from megalith.run.paths import (
+    BUILD,
+    BUSYBOX,
+    INITRD,
+    KERNEL,
+    SMALL_INITRD,
+    STRIPPED,
+    TOP,
+    symbols_of_socket,
+)
 from megalith.run.recording import RecordingError
 from megalith.run.session import SIGNAL_BASE, STATUS_TIMEOUT, Inspection, Session
 
@@ -47,8 +56,7 @@ COMMAND_LINE = "boot/cmdline"
 STARTUP = "etc/startup"  # the start-up script, which runs before the command
 # The script has no input, and its output is none of the command's.
 RUN_STARTUP = (
-    f"sh /{STARTUP} </dev/null >&2 || echo sh: /{STARTUP} ended with status $? >&2; "
-    'exec "$@"'
+    f'sh /{STARTUP} </dev/null >&2 || echo sh: /{STARTUP} ended with status $? >&2; exec "$@"'
 )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from megalith.run import frames
 from megalith.run.control import Listener
+from megalith.run.crash_places import CrashPlaces
 from megalith.run.machine import Machine, MachineError
 from megalith.run.progress import Progress
 from megalith.run.recording import Outcome
@@ -139,6 +140,8 @@ class Inspection:
     describe: Callable[[Machine, list[int] | None], str]
     # The source line that the reason of a panic names, or "".
     source_line: Callable[[Machine, str], str]
+    # "function+0x10 (file:line)" of a place in a program: its file, the offset in it. Or "".
+    function: Callable[[Path, int], str]
     # A line for each place of the data races that were reported on the console.
     race_lines: Callable[[Machine, str], list[str]]
     # Writes the machine's state to a file, for this reason, with the programs by their paths in
@@ -192,12 +195,14 @@ class Session:
     _panic_shown: bool = False  # the last line of the panic has been read
     _lines: ConsoleLines = field(init=False)
     _shown: WithoutDevices = field(default_factory=WithoutDevices)
+    _places: CrashPlaces = field(init=False)
     _progress: Progress = field(init=False)
     _farewell: Progress | None = None  # since the result record
 
     def __post_init__(self) -> None:
         self._progress = Progress(self.machine)
         self._lines = ConsoleLines(self.stderr)
+        self._places = CrashPlaces(self._function)
 
     def run(self) -> int:
         """Relays until the machine has ended or must be ended. The caller stops the machine."""
@@ -412,11 +417,15 @@ class Session:
             del self._tail[: -len(RACE)]
         else:
             self._races += data
-        data = self._shown.feed(data)
+        data = self._places.feed(self._shown.feed(data))
         if self.interactive:
             self._output(data)
         else:
             self._lines.feed(data)
+
+    def _function(self, path: str, offset: int) -> str:
+        program = self.programs().get(path)
+        return self.inspection.function(program, offset) if program else ""
 
     def _take(self, frame: frames.Frame) -> None:
         if frame.type == frames.OUTPUT:

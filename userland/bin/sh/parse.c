@@ -161,9 +161,10 @@ static void advance(void)
         const char *text;
         enum token token;
     } operators[] = {
-        {"&&", T_AND},      {"||", T_OR},  {">>", T_DGREAT}, {"<>", T_LESSGREAT}, {"<&", T_LESSAMP},
-        {"<<", T_DLESS}, {">&", T_GREATAMP}, {";", T_SEMI}, {"&", T_AMP},     {"|", T_PIPE},       {"(", T_LPAREN},
-        {")", T_RPAREN},    {"<", T_LESS}, {">", T_GREAT},
+        {"&&", T_AND},     {"||", T_OR},    {">>", T_DGREAT},   {"<>", T_LESSGREAT},
+        {"<&", T_LESSAMP}, {"<<", T_DLESS}, {">&", T_GREATAMP}, {";", T_SEMI},
+        {"&", T_AMP},      {"|", T_PIPE},   {"(", T_LPAREN},    {")", T_RPAREN},
+        {"<", T_LESS},     {">", T_GREAT},
     };
 
     if (result != PARSE_DONE)
