@@ -33,6 +33,10 @@ all: kernel user initrd ## build the kernel, the user programs and the initrd
 SETUP := .venv/.stamp
 $(SETUP): scripts/setup requirements.txt
 	$(Q)scripts/setup
+# What only tests and debuggers need is installed when they are asked for.
+SETUP_TESTS := .venv/.stamp-tests
+$(SETUP_TESTS): scripts/setup requirements.txt | $(SETUP)
+	$(Q)scripts/setup --tests
 setup: $(SETUP) ## install what is missing (other targets do it when needed)
 
 # ---- kernels for verification ---------------------------------------------------------------
@@ -294,7 +298,7 @@ $(call flags_file,$(K)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS))
 
 host-tests: $(HOST_TESTS) ## build the unit tests that run on this machine
 
-$(K)/host/obj/%.c.o: %.c $(K)/flags/host | $(SETUP)
+$(K)/host/obj/%.c.o: %.c $(K)/flags/host | $(SETUP_TESTS)
 	$(call say,HOSTCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
@@ -312,7 +316,7 @@ TCFLAGS := $(patsubst -fsanitize=%,-fsanitize=thread,$(HCFLAGS))
 
 host-tests: $(TSAN_TESTS)
 
-$(K)/host/tsan/%.c.o: %.c $(K)/flags/host | $(SETUP)
+$(K)/host/tsan/%.c.o: %.c $(K)/flags/host | $(SETUP_TESTS)
 	$(call say,HOSTCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(TCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
@@ -339,7 +343,7 @@ test: $(if $(T),needed,$(TEST_NEEDS)) ## run every test (T='-k name' chooses som
 	$(Q)$(PYTEST) $(if $(T),,--durations=20 --durations-min=1) $(T)
 
 .PHONY: needed check
-needed: | $(SETUP)
+needed: | $(SETUP_TESTS)
 	$(Q)mkdir -p $(B)
 	$(Q)$(PYTEST) -n 0 --collect-only --needs $(B)/needs $(T) > $(B)/needs.log || { cat $(B)/needs.log; exit 1; }
 	$(Q)$(MAKE) -s --no-print-directory $$(< $(B)/needs)
@@ -352,7 +356,7 @@ test-boots: all ## 50 boots in a row at --smp 4
 
 # Kernels for verification are built by a recursive make, with variables of their own.
 .PHONY: test-kernel ubsan races counting coverage test-ubsan test-races
-test-kernel ubsan races counting: | $(SETUP)
+test-kernel ubsan races counting: | $(SETUP_TESTS)
 test-kernel:
 	$(Q)$(MAKE) -s --no-print-directory TEST=1 kernel
 races:
@@ -403,7 +407,7 @@ mutation: host-tests ## change mm/ in one place at a time: do the host tests not
 planted: all host-tests ## plant bugs in the kernel, one at a time: do their checks notice?
 	$(Q)MEGALITH_BUILT=1 scripts/planted $(ARGS)
 
-debug: all ## boot, and wait for GDB to be attached
+debug: all $(SETUP_TESTS) ## boot, and wait for GDB to be attached
 	$(Q)scripts/run --gdb $(ARGS)
 
 bench: all test-kernel ## measure: single operations, figures 4, 8, 9, the paged-pool case (some minutes)
@@ -419,7 +423,7 @@ MODEL_EXAMPLES ?= 1000
 model: all ## random operations beside a plain model in Python, MODEL_EXAMPLES (1000) sequences
 	$(Q)MODEL_EXAMPLES=$(MODEL_EXAMPLES) $(PYTEST) -n 2 tests/test_model.py $(T)
 
-models: $(SETUP) ## check the models of concurrency in their full size (some minutes, 4 GB)
+models: $(SETUP_TESTS) ## check the models of concurrency in their full size (some minutes, 4 GB)
 	$(Q)scripts/models --full
 
 help: ## this list

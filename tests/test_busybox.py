@@ -4,7 +4,6 @@ it could not be had; the tests of the simple shell (test_shell.py) run everywher
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator

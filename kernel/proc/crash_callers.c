@@ -4,11 +4,11 @@
  * Programs are stripped, and their tables for unwinding would have to be read and trusted; but the
  * calling standard leaves traces in the code. A function with a frame begins by `lda sp,-N(sp)`, or,
  * with one of many pages, by a loop that touches each and then `lda sp,-N(t8)`, and saves its return
- * address by `stq ra,M(sp)`. So from the instruction back, the first such `lda` is
- * the prologue of the function, or, if the function has no frame, of one before it. The instruction
- * before a return address is a call, so that the functions further out have frames. For the
- * innermost one the register ra decides, where a `ret` lies between: if it does not point into the
- * function and is not what the frame holds, there is no frame.
+ * address by `stq ra,M(sp)`. So from the instruction back, the first such `lda` is the prologue of
+ * the function, or, if that has no frame, of one before it. The instruction before a return address
+ * is a call, so the functions further out have frames. The innermost one has none if it begins
+ * (`ldah gp,N(t12)`) behind that `lda`. Where a `ret` or a tail call lies between, ra decides: if it
+ * does not point into the function and is not what the frame holds, there is no frame.
  *
  * A function that changes sp otherwise (alloca) ends the list, or is followed by callers that are
  * not true: they must be preceded by calls, and sp must rise.
@@ -30,6 +30,8 @@
 #define PROBE_WORDS  5u                    /* of the loop, with `lda t8` */
 #define STQ_RA(i)    ((i) >> 16 == 0xB75E) /* stq ra,N(sp) */
 #define IS_RET(i)    (((i) & 0xFFFFC000u) == 0x6BFA8000u)
+#define IS_JMP(i)    (((i) & 0xFFE0C000u) == 0x6BE00000u)                      /* jmp zero */
+#define IS_ENTRY(i)  ((i) >> 16 == 0x27BB)                                     /* ldah gp,N(t12) */
 #define IS_CALL(i)   ((i) >> 26 == 0x34 || ((i) & 0xFC00C000u) == 0x68004000u) /* bsr, jsr */
 #define OFFSET(i)    ((int16_t)(i))
 
@@ -71,7 +73,7 @@ struct prologue {
     vaddr_t start;
     uint64_t bytes; /* of the frame; 0: none was found */
     int offset;     /* of the return address in it; -1: it was not saved */
-    bool crossed;   /* a `ret` lies between */
+    bool crossed;   /* a `ret` or a jump lies between */
 };
 
 /* The bytes of the frame that the instruction i at va makes; 0: it makes none. */
@@ -95,9 +97,11 @@ static struct prologue search(struct reader *r, vaddr_t pc)
     uint32_t i;
 
     for (unsigned n = 1; n <= SCAN_MOST && pc >= 4 * n && word(r, pc - 4 * n, &i); n++) {
+        if (IS_ENTRY(i))
+            break;
         if (STQ_RA(i))
             p.offset = OFFSET(i);
-        else if (IS_RET(i))
+        else if (IS_RET(i) || IS_JMP(i))
             p.crossed = true;
         else if ((p.bytes = frame_bytes(r, pc - 4 * n, i)) != 0) {
             p.start = pc - 4 * n;
@@ -118,7 +122,7 @@ static bool function_begins(struct reader *r, vaddr_t from, vaddr_t to)
     return false;
 }
 
-/* Is the innermost function that of the prologue, which a `ret` separates from its instruction? */
+/* Is the innermost function that of the prologue, which the end of one separates from its instruction? */
 static bool is_framed(struct reader *r, const struct crash_frame *f, const struct prologue *p)
 {
     uint64_t kept;

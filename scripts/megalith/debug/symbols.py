@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import subprocess
 from pathlib import Path
 
@@ -85,21 +86,57 @@ class Symbols:
         ]
 
 
-def function_at(program: Path, offset: int) -> str:
-    """'main+0x10 (file.c:12)' of the code at an offset in a program's file; '' if that has no
-    symbols, or is no program."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
+class Places:
+    """Functions and source lines of a program's code, by offsets in its file. The names come from a
+    process that stays: a console must not wait for a new one at each address."""
 
-    try:
-        with open(program, "rb") as file:
-            segments = [s.header for s in ELFFile(file).iter_segments("PT_LOAD")]
-        symbols = Symbols(program)
-    except (OSError, ELFError, AttributeError, TypeError):  # no such section is None
+    def __init__(self, program: Path) -> None:
+        from elftools.common.exceptions import ELFError
+        from elftools.elf.elffile import ELFFile
+
+        self._segments = []
+        self._tool: subprocess.Popen[str] | None = None
+        try:
+            with open(program, "rb") as file:
+                self._segments = [s.header for s in ELFFile(file).iter_segments("PT_LOAD")]
+            self._tool = subprocess.Popen(
+                [CROSS + "addr2line", "-f", "-e", str(program)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        except (OSError, ELFError):
+            pass  # no program, or no tool: no names
+
+    def name(self, offset: int) -> str:
+        """'main (file.c:12)', 'main', or '' where nothing is known."""
+        for s in self._segments:
+            if self._tool and s["p_offset"] <= offset < s["p_offset"] + s["p_filesz"]:
+                return self._ask(s["p_vaddr"] + offset - s["p_offset"])
         return ""
-    for s in segments:
-        if s["p_offset"] <= offset < s["p_offset"] + s["p_filesz"]:
-            address = s["p_vaddr"] + offset - s["p_offset"]
-            name, place = symbols.name(address), symbols.lines([address]).get(address, "")
-            return f"{name} ({place})" if name and place else name
-    return ""
+
+    def _ask(self, address: int) -> str:
+        assert self._tool and self._tool.stdin and self._tool.stdout
+        try:
+            print(f"{address:#x}", file=self._tool.stdin, flush=True)
+            name = self._tool.stdout.readline().strip()
+            place = self._tool.stdout.readline().split(" (")[0].strip()
+        except OSError:
+            return ""
+        if name in ("", "??"):
+            return ""
+        if place.startswith("??") or place.endswith(":?"):
+            return name
+        return f"{name} ({place.removeprefix(f'{TOP}/').removeprefix('./')})"
+
+
+@functools.cache
+def places_of(program: Path) -> Places:
+    return Places(program)
+
+
+def function_at(program: Path, offset: int) -> str:
+    """'main (file.c:12)' of the code at an offset in a program's file; '' if it has no symbols, or
+    is no program."""
+    return places_of(program).name(offset)

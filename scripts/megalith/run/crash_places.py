@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 
 LINE_MOST = 400
+CALL = 4  # bytes
 
 # "  at 120001234 /bin/show+0x1234", as kernel/proc/crash_report.c prints it.
-PLACE = re.compile(rb"  (?:at|from) [0-9a-f]+ (/\S*?)\+(?:0x)?([0-9a-f]+)")
+PLACE = re.compile(rb"  (at|from) [0-9a-f]+ (/\S*?)\+(?:0x)?([0-9a-f]+)")
 
 
 class CrashPlaces:
@@ -42,6 +43,8 @@ class CrashPlaces:
         found = PLACE.fullmatch(self._line.rstrip(b"\r"))
         if not found:
             return part
-        name = self._function(found[1].decode(errors="replace"), int(found[2], 16))
+        # Of a caller, what is of interest is the call before the return address.
+        offset = int(found[3], 16) - (CALL if found[1] == b"from" else 0)
+        name = self._function(found[2].decode(errors="replace"), offset)
         text = part.rstrip(b"\r")
         return text + (f" {name}".encode() if name else b"") + part[len(text) :]

@@ -140,7 +140,7 @@ class Inspection:
     describe: Callable[[Machine, list[int] | None], str]
     # The source line that the reason of a panic names, or "".
     source_line: Callable[[Machine, str], str]
-    # "function+0x10 (file:line)" of a place in a program: its file, the offset in it. Or "".
+    # "function (file:line)" of a place in a program: its file, the offset in it. Or "".
     function: Callable[[Path, int], str]
     # A line for each place of the data races that were reported on the console.
     race_lines: Callable[[Machine, str], list[str]]
@@ -196,6 +196,7 @@ class Session:
     _lines: ConsoleLines = field(init=False)
     _shown: WithoutDevices = field(default_factory=WithoutDevices)
     _places: CrashPlaces = field(init=False)
+    _files: dict[str, Path] | None = None  # of `programs`
     _progress: Progress = field(init=False)
     _farewell: Progress | None = None  # since the result record
 
@@ -424,7 +425,9 @@ class Session:
             self._lines.feed(data)
 
     def _function(self, path: str, offset: int) -> str:
-        program = self.programs().get(path)
+        if self._files is None:
+            self._files = self.programs()
+        program = self._files.get(path)
         return self.inspection.function(program, offset) if program else ""
 
     def _take(self, frame: frames.Frame) -> None:
