@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pexpect
 import pytest
+from lib.guest import run_guest
 from megalith.run.paths import TOP
 
 
@@ -42,7 +43,7 @@ def test_keys_sort_and_q_ends() -> None:
         running.send(b"sh -c 'while true; do true; done' & monitor /interval=0.2\r")
         lines = screen(running)
         assert re.match(r"CPU 0   \[[| ]{20}\] +[\d.]+%  kernel ", lines[0])
-        assert re.match(r"Memory  \[[# ]{20}\] +[\d.]+%  \d+ of 1\d\d MB: ", lines[2])
+        assert re.match(r"Memory  \[[# ]{20}\] +[\d.]+%  \d+ of [12]\d\d MB: ", lines[2])
         assert "q quit, h help; sorted by CPU" in lines[-1]
         for _ in range(20):
             first = processes(screen(running))[0]
@@ -75,6 +76,29 @@ def test_other_ways_to_leave(key: bytes) -> None:
         screen(running)
         running.send(key)
         running.expect_exact(b"$ ")
+
+
+def test_it_stops_and_goes_on() -> None:
+    with machine() as running:
+        running.send(b"monitor /interval=0.2\r")
+        screen(running)
+        running.send(b"\x1a")
+        running.expect_exact(b"\x1b[?1049l")
+        running.expect(rb"(?i)stopped")
+        running.expect_exact(b"$ ")
+        running.send(b"echo $((6 * 7)); fg\r")
+        running.expect_exact(b"\r\n42\r\n")
+        running.expect_exact(b"\x1b[?1049h")
+        assert re.match(r"CPU 0   \[", screen(running)[0])
+        running.send(b"q")
+        running.expect_exact(b"$ ")
+
+
+def test_where_nobody_types_there_are_no_keys() -> None:
+    """What is piped to the session is for the shell."""
+    done = run_guest(stdin=b"monitor /interval=0.2 /count=3\necho quite $((6 * 7))\n").expect(0)
+    assert b"\x1b" not in done.output and b"quite 42" in done.output
+    assert len(re.findall(rb"^ +\d\.\d\d +[\d.]+ ", done.output, re.MULTILINE)) == 3
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(10, 40), (3, 10), (50, 150)])

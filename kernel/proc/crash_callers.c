@@ -64,6 +64,14 @@ static bool is_return(struct reader *r, uint64_t ra)
     return ra >= 4 && word(r, ra - 4, &before) && IS_CALL(before);
 }
 
+/* Is t9 the return address of a routine for division, which leaves ra alone? */
+static bool is_division(struct reader *r, uint64_t t9)
+{
+    uint32_t before;
+
+    return t9 >= 4 && word(r, t9 - 4, &before) && IS_CALL(before) && (before >> 21 & 31) == 23;
+}
+
 static bool saved(struct aspace *as, vaddr_t at, uint64_t *value)
 {
     return !(at & 7) && aspace_read(as, at, value, sizeof(*value)) == 0;
@@ -143,6 +151,10 @@ bool crash_caller(struct aspace *as, struct crash_frame *f)
     uint64_t ra = f->ra;
     vaddr_t sp = f->sp;
 
+    if (!f->returned && is_division(&r, f->t9)) {
+        *f = (struct crash_frame){.pc = f->t9, .sp = sp + p.bytes, .ra = ra};
+        return true;
+    }
     if (!f->returned && (!p.bytes || (p.crossed && !is_framed(&r, f, &p)))) {
         /* no frame: the return address is in its register */
     } else if (!p.bytes) {

@@ -8,6 +8,7 @@ struct crash_frame {
     vaddr_t pc; /* of the first frame, the instruction; of others, the return address */
     vaddr_t sp;
     uint64_t ra;   /* the register, of the first frame */
+    uint64_t t9;   /* the same: division returns to it; 0: no more */
     bool returned; /* not the first frame */
 };
 

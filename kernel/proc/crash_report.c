@@ -269,7 +269,7 @@ static void explain(struct aspace *as, const struct signal_info *info, vaddr_t p
 void crash_report(const struct trapframe *f, const struct signal_info *info)
 {
     struct process *p = process_self();
-    struct crash_frame frame = {.pc = trap_pc(f, info), .sp = f->usp, .ra = f->ra};
+    struct crash_frame frame = {.pc = trap_pc(f, info), .sp = f->usp, .ra = f->ra, .t9 = f->t9};
     uint32_t left_out;
 
     if (!may_report())

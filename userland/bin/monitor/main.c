@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -286,6 +287,15 @@ static uint64_t duration(const char *text)
     return s >= 0.01 && s <= 31536000 ? (uint64_t)(s * 1e9) : 0;
 }
 
+/* Is there a terminal at which someone can type? The console has no size where scripts/run has no
+ * terminal: its input is then no keys of a user. */
+static bool has_screen(void)
+{
+    struct winsize w;
+
+    return isatty(0) && isatty(1) && ioctl(0, TIOCGWINSZ, &w) == 0 && w.ws_col && w.ws_row;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t interval = 1000000000, ending = UINT64_MAX / 2, count = 0; /* 0: no limit */
@@ -322,7 +332,7 @@ int main(int argc, char **argv)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-    if (!f && isatty(0) && isatty(1))
+    if (!f && has_screen())
         return screen(interval, ending, count);
     status = run(f, file, interval, ending, count);
     if (f && fclose(f) && !status)

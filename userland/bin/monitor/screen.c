@@ -8,6 +8,7 @@
 #include <condition.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <starlet.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,7 +139,7 @@ static void put_processes(const struct processes *all, double interval)
 
 static void put_help(void)
 {
-    put("q  quit (^C and ^D, too)");
+    put("q  quit (^C and ^D, too); ^Z stops, fg goes on");
     for (size_t i = 0; i < ORDERS; i++)
         put("%c  sort by %s", orders[i].key, orders[i].what);
     put("r  the other way round");
@@ -175,11 +176,46 @@ static void draw(const struct reading *a, const struct reading *b, struct proces
     fflush(stdout);
 }
 
+static struct termios usual; /* the terminal as it was found */
+
+/* Take the terminal: keys one by one and unseen, a screen of its own. False, with errno: no. */
+static bool enter(void)
+{
+    struct termios raw;
+
+    if (tcgetattr(0, &usual) < 0)
+        return false;
+    raw = usual;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    tcsetattr(0, TCSADRAIN, &raw);
+    printf("\033[?1049h\033[?25l");
+    return true;
+}
+
+static void leave(void)
+{
+    printf("\033[?25h\033[?1049l");
+    fflush(stdout);
+    tcsetattr(0, TCSADRAIN, &usual);
+}
+
+/* Stop this job, as ^Z does elsewhere, and take the terminal again when it goes on. */
+static void suspend(void)
+{
+    leave();
+    kill(0, SIGTSTP);
+    enter();
+}
+
 /* Handle a key. False: the user wants to leave. */
 static bool key(char c)
 {
     if (c == 'q' || c == 'Q' || c == 3 || c == 4)
         return false;
+    if (c == 26)
+        suspend();
     if (c == 'h' || c == '?')
         view.help = !view.help;
     if (c == 'r')
@@ -239,20 +275,11 @@ static int show_all(uint64_t interval, uint64_t ending, uint64_t count)
 
 int screen(uint64_t interval, uint64_t ending, uint64_t count)
 {
-    struct termios old, raw;
     int status;
 
-    if (tcgetattr(0, &old) < 0)
+    if (!enter())
         return fail("NOTERM", "the terminal", strerror(errno));
-    raw = old;
-    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
-    raw.c_cc[VMIN] = 1;
-    raw.c_cc[VTIME] = 0;
-    tcsetattr(0, TCSADRAIN, &raw);
-    printf("\033[?1049h\033[?25l");
     status = show_all(interval, ending, count);
-    printf("\033[?25h\033[?1049l");
-    fflush(stdout);
-    tcsetattr(0, TCSADRAIN, &old);
+    leave();
     return status;
 }

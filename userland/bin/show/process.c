@@ -78,10 +78,15 @@ int show_process(unsigned q, const char *name)
     struct mega_process p;
     /* Without a PID, shows the caller: the parent of this process, or itself if it has none. */
     uint32_t self = (uint32_t)(getppid() ? getppid() : getpid());
-    uint32_t wanted = name ? (uint32_t)strtoul(name, NULL, 0) : self;
+    uint32_t wanted = self;
     bool found = q & Q_ALL;
     uint64_t count = 0;
+    char *end = NULL;
 
+    if (name && ((wanted = (uint32_t)strtoul(name, &end, 0)) == 0 || *end)) {
+        fprintf(stderr, "%%SHOW-W-NONEXPR, no such process: %s\n", name);
+        return 1;
+    }
     if (q & Q_ALL && !(q & Q_FULL))
         printf("   Pid  Parent Process name    State  Pri CPU         CPU time  Page flts     "
                "Pages Sec pages PT pages  UIC           Privileges\n");
