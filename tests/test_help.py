@@ -42,6 +42,13 @@ def test_topics_and_words() -> None:
     assert "FAILED" not in done.text and done.console.count("help lists the topics") == 2
 
 
+def test_commands_explain_themselves() -> None:
+    script = "help show; help SYSMAN; help sda; help monitor; show help"
+    done = run_guest("/bin/sh", "-c", script).expect(0)
+    assert done.text.count("show DISPLAY [NAME]") == 2 and "monitor /RECORD FILE" in done.text
+    assert "RESERVED_MEMORY SHOW" in done.text and "FACILITY VERB" in done.text
+
+
 def test_condition_values() -> None:
     names = explained()
     script = "\n".join(f"help '{name}' || echo FAILED" for name in names)

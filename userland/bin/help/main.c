@@ -1,6 +1,6 @@
 /*
- * help [TOPIC | CONDITION]: what there is to try in this system, or what a condition value says.
- * CONDITION is SS$_NAME in any case, or its number, decimal or 0x.
+ * help [TOPIC | COMMAND | CONDITION]: what there is to try in this system, what a command can do, or
+ * what a condition value says. CONDITION is SS$_NAME in any case, or its number, decimal or 0x.
  */
 #include "help.h"
 
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define CONDITION_MOST 0x10000 /* above all values of <ssdef.h> */
 #define WIDTH          78
@@ -23,7 +24,7 @@ static void list_topics(void)
     for (const struct topic *t = topics; t->name; t++)
         printf("  help %-18s%s\n", t->name, t->what);
     printf("  help %-18s%s\n", "INSFLPGS", "what a condition value says (or its number)");
-    printf("  %-23s%s\n", "show help", "the displays of show");
+    printf("  help %-18s%s\n", "show", "what a command can do: show, sysman, sda, ls, awk, ...");
 }
 
 /* Print a paragraph, broken between words. */
@@ -84,6 +85,26 @@ static void tell(int status)
     printf("%s: %s\n", mega$condition_text(status), line);
 }
 
+/* Let a command say what it can do: one of ours that knows, or a program of BusyBox, which are links
+ * to it. Returns if there is no such command. */
+static void ask_command(const char *name)
+{
+    static const char *const ours[] = {"show", "sysman", "sda"};
+    char path[64], target[16];
+    ssize_t n;
+
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        if (strcasecmp(name, ours[i]) == 0)
+            execlp(ours[i], ours[i], "help", NULL);
+    if (strchr(name, '/') || snprintf(path, sizeof(path), "/bin/%s", name) >= (int)sizeof(path))
+        return;
+    n = readlink(path, target, sizeof(target));
+    if (n == (ssize_t)strlen("busybox") && !memcmp(target, "busybox", (size_t)n)) {
+        dup2(1, 2); /* where BusyBox says it */
+        execl(path, name, "--help", NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *text;
@@ -99,6 +120,8 @@ int main(int argc, char **argv)
             return 0;
         }
     if (argc != 2 || !condition_of(argv[1], &status)) {
+        if (argc == 2)
+            ask_command(argv[1]);
         fprintf(stderr, "help: nothing is known of %s; help lists the topics\n", argv[1]);
         return 1;
     }

@@ -13,7 +13,8 @@ const struct topic topics[] = {
      "  dgblsc SHARE_SECTION_FLUID        deletes it\n"
      "  show memory /validate             counts every page of the machine\n"
      "  monitor                           CPUs, memory and processes, every second; q quits\n"
-     "  ls /bin                           programs; vi edits, less shows, ^R finds past commands\n"},
+     "  ls /bin                           programs; vi edits, less shows, ^R finds past "
+     "commands\n"},
     {"commands", "the commands of this system",
      "  show DISPLAY                      show help lists the displays\n"
      "  monitor [/INTERVAL=SECONDS]       where the time of each CPU goes, states of processes\n"
@@ -23,13 +24,20 @@ const struct topic topics[] = {
      "  define NAME VALUE, deassign NAME  logical names\n"
      "  runas USER COMMAND                runs a command as another user\n"
      "  rad DOMAIN -- COMMAND             runs a command in a memory domain\n"
-     "  ls cat echo env hexdump kill mkdir rm sleep uname wc\n"
-     "                                    as everywhere\n"},
+     "  ls /bin                           these, and the usual ones: ls, vi, awk, less, top, ...\n"
+     "define and deassign are part of the simple shell, which has names of its own; BusyBox's\n"
+     "shell, where it could be built, has none.\n"},
+    {"monitor", "CPUs, memory and processes while they change",
+     "  monitor                           a screen, drawn anew each second; h shows its keys\n"
+     "  monitor /INTERVAL=0.5 /COUNT=10   so often, so many readings\n"
+     "  monitor /RECORD FILE              a JSON object for each reading\n"
+     "Where the output is no terminal each reading is a line.\n"},
     {"keys", "keys at this terminal",
      "  ^D   end of input; in the first shell it powers the machine off\n"
      "  ^Z   stops the program (fg, bg and jobs go on with it); end of input at SYSMAN>\n"
      "  ^C   interrupts the program\n"
      "  ^\\   ends it, though it may ignore ^C\n"
+     "  Tab  completes a command or a file; ^R finds one of the lines before\n"
      "  ^]   ends the machine at once, whatever it is doing\n"},
     {"vms", "words of OpenVMS",
      "  global section      memory with a name that processes map; memory-resident sections are\n"

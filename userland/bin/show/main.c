@@ -169,7 +169,7 @@ int main(int argc, char **argv)
             words[count++][len] = 0;
         }
     }
-    if (!count)
+    if (!count || !strcasecmp(words[0], "help"))
         return usage();
     d = find_display(words[0]);
     if (d < 0)
