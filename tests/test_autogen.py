@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from lib.guest import Done, run_guest
-from megalith.run.paths import TOP
+from megalith.run.paths import SMALL_INITRD, TOP
 
 from sysman import Configuration, SysmanError
 from sysman.autogen import (
     INITRD_ALLOWANCE,
     PAGES_PER_MB,
-    SMALL_INITRD,
     START_PAGES,
     Machine,
     autogen,

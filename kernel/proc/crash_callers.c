@@ -2,13 +2,14 @@
  * The callers of a user program that has crashed.
  *
  * Programs are stripped, and their tables for unwinding would have to be read and trusted; but the
- * calling standard leaves traces in the code. A function with a frame begins by `lda sp,-N(sp)`, or,
- * with one of many pages, by a loop that touches each and then `lda sp,-N(t8)`, and saves its return
- * address by `stq ra,M(sp)`. So from the instruction back, the first such `lda` is the prologue of
- * the function, or, if that has no frame, of one before it. The instruction before a return address
- * is a call, so the functions further out have frames. The innermost one has none if it begins
- * (`ldah gp,N(t12)`) behind that `lda`. Where a `ret` or a tail call lies between, ra decides: if it
- * does not point into the function and is not what the frame holds, there is no frame.
+ * calling standard leaves traces in the code. A function with a frame begins by `lda sp,-N(sp)`,
+ * or, with one of many pages, by a loop that touches each and then `lda sp,-N(t8)`, and saves its
+ * return address by `stq ra,M(sp)`. So from the instruction back, the first such `lda` is the
+ * prologue of the function, or, if that has no frame, of one before it. The instruction before a
+ * return address is a call, so the functions further out have frames. The innermost one has none
+ * if it begins (`ldah gp,N(t12)`) behind that `lda`. Where a `ret` or a tail call lies between, ra
+ * decides: if it does not point into the function and is not what the frame holds, there is no
+ * frame.
  *
  * A function that changes sp otherwise (alloca) ends the list, or is followed by callers that are
  * not true: they must be preceded by calls, and sp must rise.
@@ -130,7 +131,7 @@ static bool function_begins(struct reader *r, vaddr_t from, vaddr_t to)
     return false;
 }
 
-/* Is the innermost function that of the prologue, which the end of one separates from its instruction? */
+/* Is the innermost function that of the prologue, though the end of one lies between? */
 static bool is_framed(struct reader *r, const struct crash_frame *f, const struct prologue *p)
 {
     uint64_t kept;

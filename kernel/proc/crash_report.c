@@ -2,14 +2,14 @@
  * A process is ended by a trap of its own: what the console says of it.
  *
  * The kernel prints facts: addresses, and for those in files the file with the offset, which
- * addr2line takes too. Names of functions are the host's part: programs of the initrd are stripped,
- * and a symbol table is data of the user, which the kernel has no need to parse; scripts/run has the
- * whole programs, and appends function and line to each of these lines.
+ * addr2line takes too. Names of functions are the host's part: programs of the initrd are
+ * stripped, and a symbol table is data of the user, which the kernel has no need to parse;
+ * scripts/run has the whole programs, and appends function and line to each of these lines.
  *
  * The memory of the process is read like that of another one, by aspace_read(): nothing of it is
- * trusted, and what cannot be read ends the list. What is done here is bounded: CALLERS_MOST frames
- * of SCAN_MOST instructions each, NEIGHBOURS mappings. Who crashes on purpose, again and again, gets
- * one report each CRASH_NS.
+ * trusted, and what cannot be read ends the list. What is done here is bounded: CALLERS_MOST
+ * frames of SCAN_MOST instructions each, NEIGHBOURS mappings. Who crashes on purpose, again and
+ * again, gets one report each CRASH_NS.
  */
 #include "kernel/proc/crash_report.h"
 

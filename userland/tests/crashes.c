@@ -1,7 +1,7 @@
 /*
- * Ends by a trap of its own, in the way that its argument names, so that a test can compare what the
- * console says of it with what happened. Functions are not inlined, and calls are not
- * the last thing that they do, so that the callers are known.
+ * Ends by a trap of its own, in the way that its argument names, so that a test can compare what
+ * the console says of it with what happened. Functions are not inlined, and calls are not the last
+ * thing that they do, so that the callers are known.
  */
 #include <fcntl.h>
 #include <signal.h>

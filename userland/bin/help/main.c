@@ -1,6 +1,6 @@
 /*
- * help [TOPIC | COMMAND | CONDITION]: what there is to try in this system, what a command can do, or
- * what a condition value says. CONDITION is SS$_NAME in any case, or its number, decimal or 0x.
+ * help [TOPIC | COMMAND | CONDITION]: what there is to try in this system, what a command can do,
+ * or what a condition value says. CONDITION is SS$_NAME in any case, or its number, decimal or 0x.
  */
 #include "help.h"
 
@@ -85,8 +85,8 @@ static void tell(int status)
     printf("%s: %s\n", mega$condition_text(status), line);
 }
 
-/* Let a command say what it can do: one of ours that knows, or a program of BusyBox, which are links
- * to it. Returns if there is no such command. */
+/* Let a command say what it can do: one of ours that knows, or a program of BusyBox, which is a
+ * link to it. Returns if there is no such command. */
 static void ask_command(const char *name)
 {
     static const char *const ours[] = {"show", "sysman", "sda"};

@@ -4,9 +4,9 @@
  * The shell of machines that cannot get BusyBox, and of most tests: it has what boot, tests and the
  * documents need. Functions, case and here-documents are syntax errors.
  *
- * The start-up script /etc/startup, if it exists, runs before anything else in the system: the first
- * process runs it if that is a shell on the terminal. The script is a process of its own without
- * input; its output goes to standard error.
+ * The start-up script /etc/startup, if it exists, runs before anything else in the system: the
+ * first process runs it if that is a shell on the terminal. The script is a process of its own
+ * without input; its output goes to standard error.
  */
 #include "sh.h"
 
