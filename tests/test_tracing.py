@@ -442,7 +442,7 @@ def test_alignment_faults(run: Callable[..., Done], smp: int) -> None:
     assert "7500 alignment faults" in text and "0 more found no place" in text
     seconds = seconds_of(text)
     places = re.findall(
-        r"^ +([\d.]+) +(\d+) +(\d+)  m +([0-9A-F]{16})  ldq   [0-9A-F]{15}4  (\S+)\+0x\S+ +/m$",
+        r"^ +([\d.]+) +(\d+) +(\d+)  m +([0-9A-F]{16})  ldq   [0-9A-F]{15}[4C]  (\S+)\+0x\S+ +/m$",
         text,
         re.M,
     )

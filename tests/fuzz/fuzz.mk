@@ -9,7 +9,12 @@ fuzz_sources = $(shell sed -n 's,^// SOURCES:,,p' tests/fuzz/fuzz_$(1).c)
 FUZZCC := clang
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas \
 	-Wno-unknown-attributes -Wno-unused-function -Wno-macro-redefined
-FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+# From version 17 on clang gives each variable that AddressSanitizer checks a section of its own,
+# which the renaming below would not know: the variables would keep their values from one input to
+# the next. Older versions do not know the option.
+FUZZ_TOGETHER := -fno-sanitize-address-globals-dead-stripping
+FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
+	$(shell $(FUZZCC) $(FUZZ_TOGETHER) -xc -fsyntax-only /dev/null 2>/dev/null && echo $(FUZZ_TOGETHER))
 FUZZ_COVER := -fprofile-instr-generate -fcoverage-mapping
 
 $(call flags_file,$(B)/flags/fuzz,$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) $(FUZZ_COVER) $(HCPPFLAGS))
@@ -23,15 +28,17 @@ fuzz-cover: $(addprefix $(B)/fuzz/cover/,$(FUZZ_NAMES))
 
 # Static data go to sections of their own, so that tests/fuzz/common.c finds them and resets them
 # before each input. The sections are renamed after compilation, because AddressSanitizer does not
-# check variables that the compiler puts into a section with a name of its own.
+# check variables that the compiler puts into a section with a name of its own. A variable that is
+# in another section ends the build.
 FUZZ_RENAME := objcopy --rename-section .data=fuzz_data,alloc,load,data,contents \
 	--rename-section .bss=fuzz_bss,alloc,load,data,contents
+FUZZ_RENAMED = if objdump -h $@ | grep -E ' \.(data|bss)( |\.[^r])'; then rm $@; exit 1; fi
 
 $(B)/fuzz/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP)
 	$(call say,FUZZCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(HCPPFLAGS) -MMD -MP -c $< -o $@
-	$(if $(filter $(FUZZ_COMMON),$<),,$(Q)$(FUZZ_RENAME) $@)
+	$(if $(filter $(FUZZ_COMMON),$<),,$(Q)$(FUZZ_RENAME) $@ && $(FUZZ_RENAMED))
 
 $(B)/fuzz/cover/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP)
 	$(call say,FUZZCC,$<)
