@@ -58,6 +58,20 @@ four
     ]
 
 
+def test_in_any_order(tmp_path: Path) -> None:
+    page = """
+<!-- the order of lines varies -->
+```session
+$ echo one; echo two; echo three
+three
+one
+$ cat nothing
+```
+"""
+    (wrong,) = wrong_in(page, tmp_path)
+    assert wrong.startswith("line 7: cat nothing\n    not shown: cat: nothing")
+
+
 @pytest.mark.parametrize(
     ("shown", "real", "right"),
     [

@@ -5,7 +5,8 @@ this machine, `megalith$ ` one in the guest that the last `scripts/run` has star
 stands for any number of lines, `…` inside a line for any text. A page names what else differs from
 run to run, for all of its sessions, by lines `<!-- varies: REGULAR EXPRESSION -->`: only what is
 around such text is compared. With the line `<!-- the order of lines varies -->` each line that is
-shown must be there, wherever: what a program prints and what the console says come by two ways. All
+shown must be there, wherever, and what is shown without output must have none: what a program
+prints and what the console says come by two ways. All
 blocks of a page are one session, in one folder.
 
 A fenced block with the word `sh` holds commands without output, each of which must succeed. They
@@ -95,7 +96,9 @@ def difference(shown: list[str], real: list[str], varies: list[str]) -> str:
 
 
 def missing(shown: list[str], real: list[str], varies: list[str]) -> str:
-    """The same, in any order."""
+    """The same, in any order; where nothing is shown there is no output."""
+    if real and not any(map(str.strip, shown)):
+        return f"not shown: {real[0]}"
     rest = [plain(line, varies) for line in real]
     for line in shown:
         if line.strip() and line.strip() not in ("...", "…"):
@@ -133,7 +136,7 @@ def _by_command(lines: list[str], commands: list[Step]) -> list[list[str]]:
 
 def prepare(folder: Path) -> None:
     """What a reader has: the tools where the commands look for them, and some files."""
-    for name in ("scripts", "build", "userland", "sysman", "tests"):
+    for name in ("scripts", "build", "userland", "sysman", "tests", "docs"):
         (folder / name).symlink_to(TOP / name)
     (folder / "hello.c").write_text(
         '#include <stdio.h>\nint main(void) { return puts("hi") < 0; }\n'
