@@ -142,6 +142,16 @@ addresses:
 an informational condition does not end the program
 """
 
+INVENTORY = """\
+M8-BOLT    metric   400 on shelf 200, bits 7:4 are 12, material 1 at 10, B
+M8-NUT     metric  character 2 of the count is x
+D8-WASHER          1200 on shelf 4095, bits 7:4 are 15, material 2 at 12, W
+PAINT              no count
+FFFFFFFF + 1 = 100000000
+Made on node MEGALITH, pages of 8192 (8192) bytes, by [0,0]
+0 privileges of the image: ""; state CUR; no such item
+"""
+
 FILTER = """\
   1 HELLO THERE
   2 SECOND
@@ -392,7 +402,13 @@ def test_a_rad_mask_by_value(tmp_path: Path, home: int) -> None:
 
 @pytest.mark.parametrize(
     ("name", "lines"),
-    [("times", TIMES), ("report", REPORT), ("messages", MESSAGES), ("workers", WORKERS)],
+    [
+        ("times", TIMES),
+        ("report", REPORT),
+        ("messages", MESSAGES),
+        ("workers", WORKERS),
+        ("inventory", INVENTORY),
+    ],
 )
 def test_the_run_time_library(name: str, lines: str, tmp_path: Path) -> None:
     program = compiled(name, tmp_path)

@@ -1,5 +1,6 @@
 /* Strings by descriptors: the STR$ routines. */
 #include "descriptor.h"
+#include "string_result.h"
 
 #include <ctype.h>
 #include <libdef.h>
@@ -16,9 +17,7 @@
 #undef str$dupl_char
 #undef str$position
 
-/* What a routine returns for what mega$text_store() says. What would leave the program with a wrong
- * string is signalled. */
-static int result(int status)
+int mega$string_result(int status)
 {
     switch (status) {
     case SS$_NORMAL:
@@ -36,11 +35,11 @@ static int result(int status)
     return status;
 }
 
-static int store(void *destination, const char *from, size_t length)
+int mega$string_store(void *destination, const char *from, size_t length)
 {
     size_t stored;
 
-    return result(mega$text_store(destination, from, length, &stored));
+    return mega$string_result(mega$text_store(destination, from, length, &stored));
 }
 
 int str$copy_dx(void *destination, const void *source)
@@ -48,20 +47,18 @@ int str$copy_dx(void *destination, const void *source)
     struct text from;
 
     if (!mega$text_of(source, &from))
-        return result(LIB$_INVSTRDES);
-    return store(destination, from.at, from.length);
+        return mega$string_result(LIB$_INVSTRDES);
+    return mega$string_store(destination, from.at, from.length);
 }
 
 int str$copy_r(void *destination, const unsigned short *source_length, const char *source)
 {
     if (!source_length || (!source && *source_length))
         return SS$_ACCVIO;
-    return store(destination, source, *source_length);
+    return mega$string_store(destination, source, *source_length);
 }
 
-/* Stores strings one behind the other. They are put together elsewhere, since the destination can
- * be one of them. */
-static int store_all(void *destination, const struct text *parts, int count)
+int mega$string_store_all(void *destination, const struct text *parts, int count)
 {
     size_t length = 0;
     char *whole, *at;
@@ -72,11 +69,11 @@ static int store_all(void *destination, const struct text *parts, int count)
     if (length > UINT16_MAX)
         return STR$_STRTOOLON;
     if (!(whole = at = malloc(length + !length)))
-        return result(LIB$_INSVIRMEM);
+        return mega$string_result(LIB$_INSVIRMEM);
     for (int i = 0; i < count; at += parts[i++].length)
         if (parts[i].length)
             memcpy(at, parts[i].at, parts[i].length);
-    status = store(destination, whole, length);
+    status = mega$string_store(destination, whole, length);
     free(whole);
     return status;
 }
@@ -98,19 +95,19 @@ int mega$str_concat(int count, ...)
         n++;
     }
     va_end(list);
-    return good ? store_all(destination, parts, n) : result(LIB$_INVSTRDES);
+    return good ? mega$string_store_all(destination, parts, n) : mega$string_result(LIB$_INVSTRDES);
 }
 
 /* For callers that take the address: it has no sources. */
-int str$concat(void *destination, ...) { return store(destination, "", 0); }
+int str$concat(void *destination, ...) { return mega$string_store(destination, "", 0); }
 
 int str$append(void *destination, const void *source)
 {
     struct text parts[2];
 
     if (!mega$text_of(destination, &parts[0]) || !mega$text_of(source, &parts[1]))
-        return result(LIB$_INVSTRDES);
-    return store_all(destination, parts, 2);
+        return mega$string_result(LIB$_INVSTRDES);
+    return mega$string_store_all(destination, parts, 2);
 }
 
 int str$prefix(void *destination, const void *source)
@@ -118,16 +115,16 @@ int str$prefix(void *destination, const void *source)
     struct text parts[2];
 
     if (!mega$text_of(source, &parts[0]) || !mega$text_of(destination, &parts[1]))
-        return result(LIB$_INVSTRDES);
-    return store_all(destination, parts, 2);
+        return mega$string_result(LIB$_INVSTRDES);
+    return mega$string_store_all(destination, parts, 2);
 }
 
 int str$get1_dx(const unsigned short *length, void *destination)
 {
-    return length ? result(mega$text_resize(destination, *length)) : SS$_ACCVIO;
+    return length ? mega$string_result(mega$text_resize(destination, *length)) : SS$_ACCVIO;
 }
 
-int str$free1_dx(void *string) { return result(mega$text_resize(string, 0)); }
+int str$free1_dx(void *string) { return mega$string_result(mega$text_resize(string, 0)); }
 
 static int same(int c) { return c; }
 
@@ -136,7 +133,7 @@ static int compare(const void *first, const void *second, int (*as)(int))
     struct text a, b;
 
     if (!mega$text_of(first, &a) || !mega$text_of(second, &b))
-        return result(LIB$_INVSTRDES);
+        return mega$string_result(LIB$_INVSTRDES);
     for (size_t i = 0; i < a.length || i < b.length; i++) {
         int x = as(i < a.length ? (unsigned char)a.at[i] : ' ');
         int y = as(i < b.length ? (unsigned char)b.at[i] : ' ');
@@ -159,7 +156,7 @@ int str$compare_eql(const void *first, const void *second)
     struct text a, b;
 
     if (!mega$text_of(first, &a) || !mega$text_of(second, &b))
-        return result(LIB$_INVSTRDES);
+        return mega$string_result(LIB$_INVSTRDES);
     return a.length != b.length || (a.length && memcmp(a.at, b.at, a.length) != 0);
 }
 
@@ -181,13 +178,13 @@ int str$trim(void *destination, const void *source, unsigned short *length)
     int status;
 
     if (!mega$text_of(source, &from))
-        return result(LIB$_INVSTRDES);
+        return mega$string_result(LIB$_INVSTRDES);
     while (from.length && (from.at[from.length - 1] == ' ' || from.at[from.length - 1] == '\t'))
         from.length--;
     status = mega$text_store(destination, from.at, from.length, &stored);
     if (length)
         *length = (unsigned short)stored;
-    return result(status);
+    return mega$string_result(status);
 }
 
 int str$dupl_char(void *destination, const int *count, const char *character)
@@ -200,9 +197,9 @@ int str$dupl_char(void *destination, const int *count, const char *character)
     if (n > UINT16_MAX)
         return STR$_STRTOOLON;
     if (!(line = malloc((size_t)n + 1)))
-        return result(LIB$_INSVIRMEM);
+        return mega$string_result(LIB$_INSVIRMEM);
     memset(line, character ? *character : ' ', (size_t)n);
-    status = store(destination, line, (size_t)n);
+    status = mega$string_store(destination, line, (size_t)n);
     free(line);
     return status;
 }
@@ -213,41 +210,11 @@ unsigned int str$position(const void *source, const void *substring, const unsig
     struct text s, part;
 
     if (!mega$text_of(source, &s) || !mega$text_of(substring, &part))
-        return (unsigned)result(LIB$_INVSTRDES);
+        return (unsigned)mega$string_result(LIB$_INVSTRDES);
     if (part.length == 0)
         return at <= s.length ? (unsigned)at + 1 : 0;
     for (; at + part.length <= s.length; at++)
         if (memcmp(s.at + at, part.at, part.length) == 0)
             return (unsigned)at + 1;
     return 0;
-}
-
-/* Stores the characters from position start to before position end, as far as there are some. */
-static int extract(void *destination, const void *source, int64_t start, int64_t end)
-{
-    struct text from;
-
-    if (!mega$text_of(source, &from))
-        return result(LIB$_INVSTRDES);
-    if (start < 1)
-        start = 1;
-    if (end > (int64_t)from.length + 1)
-        end = (int64_t)from.length + 1;
-    if (end <= start)
-        return store(destination, "", 0);
-    return store(destination, from.at + start - 1, (size_t)(end - start));
-}
-
-int str$len_extr(void *destination, const void *source, const int *start, const int *length)
-{
-    if (!start || !length)
-        return SS$_ACCVIO;
-    return extract(destination, source, *start, (int64_t)(*start < 1 ? 1 : *start) + *length);
-}
-
-int str$pos_extr(void *destination, const void *source, const int *start, const int *end)
-{
-    if (!start || !end)
-        return SS$_ACCVIO;
-    return extract(destination, source, *start, (int64_t)*end + 1);
 }

@@ -110,9 +110,9 @@ static void builds(void)
     is(str$pos_extr(&s, &blanks, &two, &four), STR$_NORMAL, "from the second to the fourth");
     ok(holds(&s, "ord"), "ord");
     four = INT_MAX;
-    is(str$len_extr(&s, &blanks, &two, &four), STR$_NORMAL, "more than there are");
+    is(str$len_extr(&s, &blanks, &two, &four), STR$_ILLSTRSPE, "more than there are");
     ok(holds(&s, "ord \t "), "all there are");
-    is(str$pos_extr(&s, &blanks, &four, &two), STR$_NORMAL, "from behind the end");
+    is(str$pos_extr(&s, &blanks, &four, &two), STR$_ILLSTRSPE, "from behind the end");
     ok(holds(&s, ""), "none");
     str$free1_dx(&s);
 }

@@ -8,7 +8,17 @@
 
 #include <stdint.h>
 
+#define DSC$K_DTYPE_Z   0 /* not said */
+#define DSC$K_DTYPE_BU  2
+#define DSC$K_DTYPE_WU  3
+#define DSC$K_DTYPE_LU  4
+#define DSC$K_DTYPE_QU  5
+#define DSC$K_DTYPE_B   6
+#define DSC$K_DTYPE_W   7
+#define DSC$K_DTYPE_L   8
+#define DSC$K_DTYPE_Q   9
 #define DSC$K_DTYPE_T   14
+#define DSC$K_DTYPE_VT  37
 #define DSC$K_CLASS_Z   0  /* not said: as S */
 #define DSC$K_CLASS_S   1  /* of fixed length */
 #define DSC$K_CLASS_D   2  /* dynamic: allocated by STR$ routines */
@@ -34,6 +44,20 @@ struct dsc$descriptor_s {
     char *dsc$a_pointer;
 };
 
+struct dsc$descriptor_d { /* dynamic */
+    unsigned short dsc$w_length;
+    unsigned char dsc$b_dtype;
+    unsigned char dsc$b_class;
+    char *dsc$a_pointer;
+};
+
+struct dsc$descriptor_vs { /* of varying length */
+    unsigned short dsc$w_maxstrlen;
+    unsigned char dsc$b_dtype;
+    unsigned char dsc$b_class;
+    char *dsc$a_pointer;
+};
+
 struct dsc64$descriptor {
     unsigned short dsc64$w_mbo; /* 1 */
     unsigned char dsc64$b_dtype;
@@ -44,6 +68,15 @@ struct dsc64$descriptor {
 };
 
 struct dsc64$descriptor_s {
+    unsigned short dsc64$w_mbo;
+    unsigned char dsc64$b_dtype;
+    unsigned char dsc64$b_class;
+    int dsc64$l_mbmo;
+    uint64_t dsc64$q_length;
+    char *dsc64$pq_pointer;
+};
+
+struct dsc64$descriptor_d {
     unsigned short dsc64$w_mbo;
     unsigned char dsc64$b_dtype;
     unsigned char dsc64$b_class;

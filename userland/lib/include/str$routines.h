@@ -7,6 +7,7 @@
 #ifndef STR$ROUTINES_H
 #define STR$ROUTINES_H
 
+#include <megalith/missing_library.h>
 #include <rtl/handler.h>
 #include <rtl/optional.h>
 
@@ -37,13 +38,39 @@ int str$dupl_char(void *destination, const int *count, const char *character);
 /* Where the substring begins, from 1 on, not before *start; 0: nowhere. */
 unsigned int str$position(const void *source, const void *substring, const unsigned int *start);
 /* Part of a string, from a position that is counted from 1: so many characters, or up to a
- * position. */
+ * position; str$left: up to a position; str$right: from it on. Successes that say that the nearest
+ * possible was taken: STR$_ILLSTRPOS, a position outside of the string; STR$_NEGSTRLEN, a negative
+ * length; STR$_ILLSTRSPE, an end before the start, or a length beyond the end. */
 int str$len_extr(void *destination, const void *source, const int *start, const int *length);
 int str$pos_extr(void *destination, const void *source, const int *start, const int *end);
+int str$left(void *destination, const void *source, const int *end);
+int str$right(void *destination, const void *source, const int *start);
+/* The source with another string instead of the characters from start to end; an end before the
+ * start inserts. The same successes. */
+int str$replace(void *destination, const void *source, const int *start, const int *end,
+                const void *replacement);
+/* What stands before the delimiter, a character, number `number`, counted from 0, and behind the
+ * one before. STR$_NOELEM: there are fewer; STR$_INVDELIM: not one character. */
+int str$element(void *destination, const int *number, const void *delimiter, const void *source);
+/* Each character that is in match becomes the one at the same place of translation, or a blank. */
+int str$translate(void *destination, const void *source, const void *translation,
+                  const void *match);
+/* STR$_MATCH or STR$_NOMATCH: in the pattern, % is any character, * any number of them. */
+int str$match_wild(const void *candidate, const void *pattern);
+/* Position of the first character that is (not) in the set; 0: there is none. */
+unsigned int str$find_first_in_set(const void *source, const void *set);
+unsigned int str$find_first_not_in_set(const void *source, const void *set);
+/* The leftmost of the substrings: 1, its position to *index, which of them to *sub_index; or 0. */
+int str$find_first_substring(const void *source, int *index, int *sub_index, ...);
+/* The length of a string, which *length gets too, and *address where its characters are. */
+unsigned int str$analyze_sdesc(const void *descriptor, unsigned short *length, char **address);
 
 int mega$str_concat(int count, ...);
+int mega$str_find_first_substring(int count, const void *source, int *index, int *sub_index, ...);
 
-#define str$concat(...)    mega$str_concat(MEGA_COUNT(__VA_ARGS__), __VA_ARGS__)
+#define str$concat(...) mega$str_concat(MEGA_COUNT(__VA_ARGS__), __VA_ARGS__)
+#define str$find_first_substring(...) \
+    mega$str_find_first_substring(MEGA_COUNT(__VA_ARGS__), __VA_ARGS__)
 #define str$trim(...)      MEGA_FIRST_3(str$trim, __VA_ARGS__, 0)
 #define str$dupl_char(...) MEGA_FIRST_3(str$dupl_char, __VA_ARGS__, 0, 0)
 #define str$position(...)  MEGA_FIRST_3(str$position, __VA_ARGS__, 0)

@@ -7,6 +7,7 @@
 #define MEGA_FIRST_3(f, a, b, c, ...)                       (f)(a, b, c)
 #define MEGA_FIRST_4(f, a, b, c, d, ...)                    (f)(a, b, c, d)
 #define MEGA_FIRST_5(f, a, b, c, d, e, ...)                 (f)(a, b, c, d, e)
+#define MEGA_FIRST_6(f, a, b, c, d, e, g, ...)              (f)(a, b, c, d, e, g)
 #define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)
 #define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...)        (f)(a, b, c, d, e, g, h, i)
 #define MEGA_FIRST_10(f, a, b, c, d, e, g, h, i, j, k, ...) (f)(a, b, c, d, e, g, h, i, j, k)

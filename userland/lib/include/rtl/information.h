@@ -1,0 +1,28 @@
+/*
+ * One item of $GETJPI or $GETSYI. A number goes to *resultant_value, a longword or quadword as the
+ * item is; every item, as text, to the string of any class. What is 0 is not wanted. Condition
+ * values are those of the services and LIB$_STRTRU (a success), LIB$_INVSTRDES, LIB$_INSVIRMEM.
+ */
+#ifndef RTL_INFORMATION_H
+#define RTL_INFORMATION_H
+
+#include <rtl/optional.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int lib$getjpi(const int *item_code, unsigned int *process_id, const void *process_name,
+               void *resultant_value, void *resultant_string, unsigned short *resultant_length);
+int lib$getsyi(const int *item_code, void *resultant_value, void *resultant_string,
+               unsigned short *resultant_length, unsigned int *cluster_system_id,
+               const void *node_name);
+
+#define lib$getjpi(...) MEGA_FIRST_6(lib$getjpi, __VA_ARGS__, 0, 0, 0, 0, 0)
+#define lib$getsyi(...) MEGA_FIRST_6(lib$getsyi, __VA_ARGS__, 0, 0, 0, 0, 0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

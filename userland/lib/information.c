@@ -1,0 +1,187 @@
+/*
+ * One item of $GETJPI or $GETSYI as a number and as text: lib$getjpi, lib$getsyi. How an item is
+ * written: process identifications in hexadecimal, a UIC as [group,member], privileges by name,
+ * times as $ASCTIM writes them, a state by its name, everything else in decimal.
+ */
+#include "descriptor.h"
+
+#include <descrip.h>
+#include <efndef.h>
+#include <iledef.h>
+#include <inttypes.h>
+#include <jpidef.h>
+#include <privileges.h>
+#include <prvdef.h>
+#include <rtl/information.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <statedef.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <syidef.h>
+
+#undef lib$getjpi
+#undef lib$getsyi
+
+#define ITEM_MAX 512 /* bytes of the longest text or list that an item has */
+
+enum form { NUMBER, TEXT, HEXADECIMAL, UIC, PRIVILEGES, TIME, STATE };
+
+struct form_of {
+    int code;
+    enum form form;
+};
+
+static const struct form_of of_process[] = {
+    {JPI$_PRCNAM, TEXT},
+    {JPI$_IMAGNAME, TEXT},
+    {JPI$_USERNAME, TEXT},
+    {JPI$_NODENAME, TEXT},
+    {JPI$_PID, HEXADECIMAL},
+    {JPI$_OWNER, HEXADECIMAL},
+    {JPI$_INITIAL_THREAD_PID, HEXADECIMAL},
+    {JPI$_UIC, UIC},
+    {JPI$_CURPRIV, PRIVILEGES},
+    {JPI$_AUTHPRIV, PRIVILEGES},
+    {JPI$_PROCPRIV, PRIVILEGES},
+    {JPI$_IMAGPRIV, PRIVILEGES},
+    {JPI$_LOGINTIM, TIME},
+    {JPI$_STATE, STATE},
+    {0, NUMBER},
+};
+
+static const struct form_of of_system[] = {
+    {SYI$_VERSION, TEXT}, {SYI$_NODENAME, TEXT}, {SYI$_ARCH_NAME, TEXT},
+    {SYI$_HW_NAME, TEXT}, {SYI$_BOOTTIME, TIME}, {0, NUMBER},
+};
+
+/* What a service has answered. */
+struct answer {
+    enum form form;
+    unsigned short length;
+    union {
+        uint64_t number;
+        char text[ITEM_MAX];
+    };
+};
+
+static enum form form_of(const struct form_of *table, int code)
+{
+    while (table->code && table->code != code)
+        table++;
+    return table->form;
+}
+
+static size_t state(uint64_t number, char *line, size_t size)
+{
+    const char *name = number == SCH$C_CUR   ? "CUR"
+                       : number == SCH$C_COM ? "COM"
+                       : number == SCH$C_LEF ? "LEF"
+                                             : NULL;
+
+    return (size_t)(name ? snprintf(line, size, "%s", name)
+                         : snprintf(line, size, "%" PRIu64, number));
+}
+
+/* Privileges one behind the other, none as nothing. */
+static size_t privileges(uint64_t mask, char *line, size_t size)
+{
+    size_t n = 0;
+
+    for (const struct mega_name *p = mega$privileges; p->name; p++)
+        if (mask & p->mask)
+            n += (size_t)snprintf(line + n, size - n, "%s%s", n ? "," : "", p->name);
+    return n;
+}
+
+static size_t time_text(const struct answer *a, char *line, size_t size)
+{
+    struct dsc64$descriptor_s to = {1, 0, DSC64$K_CLASS_S, -1, size, line};
+    unsigned short length = 0;
+
+    sys$asctim(&length, &to, (void *)(uintptr_t)&a->number, 0);
+    return length;
+}
+
+/* Writes an answer as text; returns its length. */
+static size_t write_answer(const struct answer *a, char *line, size_t size)
+{
+    switch (a->form) {
+    case TEXT:
+        memcpy(line, a->text, a->length);
+        return a->length;
+    case HEXADECIMAL:
+        return (size_t)snprintf(line, size, "%08" PRIX64, a->number);
+    case UIC:
+        return (size_t)snprintf(line, size, "[%" PRIo64 ",%" PRIo64 "]", a->number >> 16,
+                                a->number & 0xFFFF);
+    case PRIVILEGES:
+        return privileges(a->number, line, size);
+    case TIME:
+        return time_text(a, line, size);
+    case STATE:
+        return state(a->number, line, size);
+    default:
+        return (size_t)snprintf(line, size, "%" PRIu64, a->number);
+    }
+}
+
+/* Gives an answer to the caller: a number to *value, text to the string. */
+static int give(const struct answer *a, void *value, void *string, unsigned short *length)
+{
+    char line[ITEM_MAX];
+    size_t stored = 0;
+    int status = SS$_NORMAL;
+
+    if (value && a->form != TEXT)
+        memcpy(value, &a->number, a->length);
+    if (string)
+        status = mega$text_store(string, line, write_answer(a, line, sizeof(line)), &stored);
+    if (length)
+        *length = (unsigned short)stored;
+    return status;
+}
+
+int lib$getjpi(const int *item_code, unsigned int *process_id, const void *process_name,
+               void *resultant_value, void *resultant_string, unsigned short *resultant_length)
+{
+    struct answer a = {0};
+    ILE3 list[2] = {{0}};
+    struct _iosb iosb = {0};
+    int status;
+
+    if (!item_code)
+        return SS$_ACCVIO;
+    list[0] = (ILE3){sizeof(a.text), (unsigned short)*item_code, a.text, &a.length};
+    status = sys$getjpiw(EFN$C_ENF, process_id, (void *)(uintptr_t)process_name, list, &iosb, 0, 0);
+    if (status & 1)
+        status = (int)iosb.iosb$l_getxxi_status;
+    if (!(status & 1))
+        return status;
+    a.form = form_of(of_process, *item_code);
+    return give(&a, resultant_value, resultant_string, resultant_length);
+}
+
+int lib$getsyi(const int *item_code, void *resultant_value, void *resultant_string,
+               unsigned short *resultant_length, unsigned int *cluster_system_id,
+               const void *node_name)
+{
+    struct answer a = {0};
+    ILE3 list[2] = {{0}};
+    struct _iosb iosb = {0};
+    int status;
+
+    if (!item_code)
+        return SS$_ACCVIO;
+    list[0] = (ILE3){sizeof(a.text), (unsigned short)*item_code, a.text, &a.length};
+    status = sys$getsyiw(EFN$C_ENF, cluster_system_id, (void *)(uintptr_t)node_name, list, &iosb, 0,
+                         0);
+    if (status & 1)
+        status = (int)iosb.iosb$l_getxxi_status;
+    if (!(status & 1))
+        return status;
+    a.form = form_of(of_system, *item_code);
+    return give(&a, resultant_value, resultant_string, resultant_length);
+}
