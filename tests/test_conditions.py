@@ -30,7 +30,7 @@ def test_every_condition_value_has_its_name(tmp_path: Path) -> None:
     lines = [f'    printf("%s\\n", mega$condition_text({name}));' for name in values]
     source, program = tmp_path / "names.c", tmp_path / "names"
     source.write_text(PROGRAM % "\n".join(lines))
-    subprocess.run([TOP / "scripts/cc", source, "-o", program], check=True)
+    subprocess.run([TOP / "scripts/cc", source, "-o", program, "-D_POSIX_EXIT"], check=True)
     done = run_guest("/names", options=["--add", str(program)]).expect(0)
     expected = [f"{first[n]}, condition value {n} (0x{n:X})" for n in values.values()]
     assert done.text.splitlines() == [*expected, "condition value 4711 (0x1267)"]
@@ -84,7 +84,7 @@ def test_tap_names_both_values(tmp_path: Path) -> None:
         "#include <ssdef.h>\n#include <tap.h>\n"
         'int main(void) { is_status(SS$_ACCVIO, SS$_NORMAL, "no"); return tap_done(); }\n'
     )
-    subprocess.run([TOP / "scripts/cc", source, "-o", program], check=True)
+    subprocess.run([TOP / "scripts/cc", source, "-o", program, "-D_POSIX_EXIT"], check=True)
     done = run_guest("/wrong", options=["--add", str(program)]).expect(1)
     assert "# got SS$_ACCVIO, condition value 12 (0xC)\n" in done.text
     assert "# want SS$_NORMAL, condition value 1 (0x1)\n" in done.text

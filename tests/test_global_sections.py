@@ -52,7 +52,7 @@ int main(void)
 def compiled(text: str, folder: Path, name: str) -> list[str]:
     source, program = folder / f"{name}.c", folder / name
     source.write_text(text)
-    subprocess.run([TOP / "scripts/cc", source, "-o", program], check=True)
+    subprocess.run([TOP / "scripts/cc", source, "-o", program, "-D_POSIX_EXIT"], check=True)
     return ["--add", str(program)]
 
 

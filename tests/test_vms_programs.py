@@ -1,7 +1,7 @@
 """Programs written as the OpenVMS guides show, with only the headers of OpenVMS and of C.
 
 They are outside the folders that the Makefile builds: scripts/cc compiles them like any user's
-program. Their main() returns SS$_NORMAL, which is 1: the status of the run.
+program. Their main() returns SS$_NORMAL, which is a success: 0 for the shell.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from lib.guest import run_guest
 from megalith.run.paths import TOP
 
-SS_NORMAL = 1
+SUCCESS = 0
 FOLDER = TOP / "userland/vms"
 
 C_HEADERS = {"stdio.h", "stdlib.h", "string.h", "unistd.h", "sys/wait.h"}
@@ -290,13 +290,31 @@ the door is locked, because of 1
 
 # Their text, and the exit status: 0 of those that end by $EXIT.
 EVENTS = {
-    "stopwatch": (STOPWATCH, SS_NORMAL),
-    "ast_routines": (AST_ROUTINES, SS_NORMAL),
+    "stopwatch": (STOPWATCH, SUCCESS),
+    "ast_routines": (AST_ROUTINES, SUCCESS),
     "alarm_clock": (ALARM_CLOCK, 0),
-    "metronome": (METRONOME, SS_NORMAL),
-    "two_processes": (TWO_PROCESSES, SS_NORMAL),
+    "metronome": (METRONOME, SUCCESS),
+    "two_processes": (TWO_PROCESSES, SUCCESS),
     "closing_time": (CLOSING_TIME, 0),
 }
+
+
+# How it ends, the status that the shell sees, and the line that is printed.
+OUTCOMES = [
+    ("normal", 0, ""),
+    ("zero", 0, ""),
+    ("information", 0, ""),
+    ("warning", 1, "%SYSTEM-W-NOSUCHSEC, no such global section"),
+    ("error", 2, "%SYSTEM-E-INSFLPGS, insufficient fluid pages"),
+    ("severe", 4, "%SYSTEM-F-INSFLPGS, insufficient fluid pages"),
+    ("library", 4, "%LIB-F-INVARG, invalid argument"),
+    ("silent", 4, ""),
+    ("failure", 2, ""),
+    ("unknown", 2, "%NONAME-E-NOMSG, Message number 08018012"),
+    ("signal", 4, "%SYSTEM-F-INSFLPGS, insufficient fluid pages"),
+    ("handlers", 0, ""),
+    ("", 4, "%SYSTEM-F-ABORT, abort"),
+]
 
 
 def compiled(name: str, folder: Path) -> Path:
@@ -320,20 +338,20 @@ def test_only_headers_of_openvms_and_c(source: Path) -> None:
 
 def test_a_section_in_two_processes(tmp_path: Path) -> None:
     program = compiled("shared_section", tmp_path)
-    done = run_guest("/shared_section", options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest("/shared_section", options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == SHARED_SECTION
 
 
 def test_a_region_for_private_pages(tmp_path: Path) -> None:
     program = compiled("private_region", tmp_path)
-    done = run_guest("/private_region", options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest("/private_region", options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == PRIVATE_REGION
 
 
 def test_a_server_with_reserved_memory(tmp_path: Path) -> None:
     program = compiled("server", tmp_path)
     options = ["--add", str(program), "--reserve", "SERVER_TABLE 24 /ALLOCATE /ZERO /PAGE_TABLES"]
-    done = run_guest("/server", options=options).expect(SS_NORMAL)
+    done = run_guest("/server", options=options).expect(SUCCESS)
     assert done.text == SERVER
 
 
@@ -343,7 +361,7 @@ def test_the_server_as_an_ordinary_user(tmp_path: Path) -> None:
     options = ["--add", str(program), "--reserve", "SERVER_TABLE 24 /ALLOCATE /ZERO /PAGE_TABLES"]
     words = ["/bin/runas", "--uic", "[200,5]", "--authorize", "SYSGBL,PRMGBL"]
     granted = [*words, "--rights", "VMS$MEM_RESIDENT_USER", "--", "/server"]
-    done = run_guest(*granted, options=options).expect(SS_NORMAL)
+    done = run_guest(*granted, options=options).expect(SUCCESS)
     assert done.text == SERVER
     done = run_guest(*words, "--", "/server", options=options).expect(4)
     assert "%SYSTEM-F-NOMEMRESID, operation requires the VMS$MEM_RESIDENT_USER" in done.console
@@ -351,26 +369,26 @@ def test_the_server_as_an_ordinary_user(tmp_path: Path) -> None:
 
 def test_regions_that_ascend_and_descend(tmp_path: Path) -> None:
     program = compiled("region_summary", tmp_path)
-    done = run_guest("/region_summary", options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest("/region_summary", options=["--add", str(program)]).expect(SUCCESS)
     low = REGION_SUMMARY.format(at="0", kind=" P0 space", free=3)
     assert done.text == low + REGION_SUMMARY.format(at="1a000", kind=" descending", free=13)
 
 
 def test_a_page_file_section_with_a_version(tmp_path: Path) -> None:
     program = compiled("common_data", tmp_path)
-    done = run_guest("/common_data", options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest("/common_data", options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == COMMON_DATA
 
 
 def test_logical_names_in_a_table_of_their_own(tmp_path: Path) -> None:
     program = compiled("logical_names", tmp_path)
-    done = run_guest("/logical_names", options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest("/logical_names", options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == LOGICAL_NAMES
 
 
 def test_what_getjpi_knows_of_the_caller(tmp_path: Path) -> None:
     program = compiled("who_am_i", tmp_path)
-    done = run_guest("/who_am_i", options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest("/who_am_i", options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == WHO_AM_I.format(terminal="interactive")
 
 
@@ -378,17 +396,17 @@ def test_what_getjpi_knows_of_the_caller(tmp_path: Path) -> None:
 def test_what_getsyi_knows_of_the_processors(tmp_path: Path, cpus: int) -> None:
     program = compiled("cpus", tmp_path)
     options = ["--add", str(program), "--smp", str(cpus)]
-    done = run_guest("/cpus", options=options).expect(SS_NORMAL)
+    done = run_guest("/cpus", options=options).expect(SUCCESS)
     assert done.text == CPUS.format(n=cpus, mask=f"{(1 << cpus) - 1:x}")
 
 
 def test_setprv_enables_what_is_authorised(tmp_path: Path) -> None:
     program = compiled("amplify", tmp_path)
     options = ["--add", str(program)]
-    done = run_guest("/amplify", options=options).expect(SS_NORMAL)
+    done = run_guest("/amplify", options=options).expect(SUCCESS)
     assert done.text == AMPLIFY.format(has=1, status="NORMAL")
     words = ["/bin/runas", "--uic", "[200,5]", "--priv", "SYSGBL", "--authorize", "PRMGBL"]
-    done = run_guest(*words, "--", "/amplify", options=options).expect(SS_NORMAL)
+    done = run_guest(*words, "--", "/amplify", options=options).expect(SUCCESS)
     assert done.text == AMPLIFY.format(has=0, status="NOTALLPRIV")
 
 
@@ -396,7 +414,7 @@ def test_setprv_enables_what_is_authorised(tmp_path: Path) -> None:
 def test_a_rad_mask_by_value(tmp_path: Path, home: int) -> None:
     program = compiled("home_rad", tmp_path)
     options = ["--add", str(program), "--set", "RADS=2"]
-    done = run_guest("/bin/rad", str(home), "/home_rad", options=options).expect(SS_NORMAL)
+    done = run_guest("/bin/rad", str(home), "/home_rad", options=options).expect(SUCCESS)
     assert done.text == HOME_RAD.format(home=home)
 
 
@@ -412,7 +430,7 @@ def test_a_rad_mask_by_value(tmp_path: Path, home: int) -> None:
 )
 def test_the_run_time_library(name: str, lines: str, tmp_path: Path) -> None:
     program = compiled(name, tmp_path)
-    done = run_guest(f"/{name}", options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest(f"/{name}", options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == lines
 
 
@@ -431,8 +449,40 @@ def test_condition_handlers(tmp_path: Path) -> None:
 def test_lines_of_input(tmp_path: Path) -> None:
     program = compiled("filter", tmp_path)
     script = "echo 'hello there  ' > /tmp/lines; echo second >> /tmp/lines; /filter < /tmp/lines"
-    done = run_guest("/bin/sh", "-c", script, options=["--add", str(program)]).expect(SS_NORMAL)
+    done = run_guest("/bin/sh", "-c", script, options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == FILTER
+
+
+def test_what_the_shell_learns_of_an_end(tmp_path: Path) -> None:
+    """A warning is 1, an error 2, a severe error 4; its message is printed once, and last."""
+    program = compiled("outcome", tmp_path)
+    hows = " ".join(f"'{how}'" for how, _, _ in OUTCOMES)
+    script = f'for how in {hows}; do /outcome "$how" 2>&1; echo "status $?"; done'
+    done = run_guest("/bin/sh", "-c", script, options=["--add", str(program)]).expect(SUCCESS)
+    lines = []
+    for how, status, message in OUTCOMES:
+        lines.append(f"{how}:")
+        if how == "handlers":
+            lines.append("exit handler: status 00000024, 1")
+            lines.append("exit handler: status 00000001, 0")
+        lines += [message] * bool(message) + [f"status {status}"]
+    assert done.text.splitlines() == lines
+
+
+def test_statuses_of_posix(tmp_path: Path) -> None:
+    """_POSIX_EXIT, and sources without headers of OpenVMS, keep the statuses of C."""
+    source = tmp_path / "three.c"
+    source.write_text("#include <ssdef.h>\nint main(void) { return 3; }\n")
+    command = [TOP / "scripts/cc", source, "-o"]
+    subprocess.run([*command, tmp_path / "three", "-D_POSIX_EXIT"], check=True)
+    subprocess.run([*command, tmp_path / "information"], check=True)
+    source.write_text("int main(void) { return 3; }\n")
+    subprocess.run([*command, tmp_path / "plain"], check=True)
+    names = ("three", "information", "plain")
+    added = [word for name in names for word in ("--add", str(tmp_path / name))]
+    script = "; ".join(f"/{name}; echo $?" for name in names)
+    done = run_guest("/bin/sh", "-c", script, options=added).expect(SUCCESS)
+    assert done.text.split() == ["3", "0", "3"]
 
 
 def test_event_flags_asts_timers_and_hibernation(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ static void copy_identity(struct process *to, struct process *from)
     to->personal = from->personal;
     to->personal.death_signal = 0;
     to->ast_return = __atomic_load_n(&from->ast_return, __ATOMIC_RELAXED);
+    to->exit_routine = from->exit_routine;
     memcpy(to->name, from->name, sizeof(to->name));
     to->program = program_path_ref(from->program);
     to->arg_start = from->arg_start;

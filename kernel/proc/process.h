@@ -143,6 +143,7 @@ struct process {
      * Set under the table lock; its own threads read it without. */
     struct event_owner *events;
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
+    vaddr_t exit_routine;        /* what $FORCEX calls, as an AST, 0: unknown; table lock */
     struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */
     struct timer alarm;
     uint64_t alarm_interval; /* ns */

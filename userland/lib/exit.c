@@ -5,10 +5,13 @@
 #include <pthread.h>
 #include <ssdef.h>
 #include <starlet.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <stsdef.h>
 
 #include "handlers.h"
+#include "message.h"
 #include "service.h"
 
 #define ARGUMENTS_MOST 6
@@ -114,6 +117,32 @@ int sys$canexh(void *desblk)
     return found || !desblk ? SS$_NORMAL : SS$_NOHANDLER;
 }
 
+/* Registered before everything else, so called last: prints what the command interpreter of OpenVMS
+ * prints of a program that ends with a warning or an error. A message that was printed when the
+ * condition was signalled has STS$M_INHIB_MSG. */
+static void report(int exit_status, void *unused)
+{
+    static const struct message_writer plain;
+    unsigned value = (unsigned)ended_with;
+
+    (void)exit_status;
+    (void)unused;
+    if (!has_ended_with || (value & (STS$M_SUCCESS | STS$M_INHIB_MSG)))
+        return;
+    fflush(NULL);
+    mega$put_messages((int64_t[]){(int32_t)value}, 1, 1, MESSAGE_ALL, &plain);
+}
+
+static void forced(__int64 code) { sys$exit((unsigned)code); }
+
+__attribute__((constructor)) static void prepare(void)
+{
+    on_exit(report, 0);
+    call(MEGA_SYS_EXIT_ROUTINE, ast_routine(forced), 0, 0, 0, 0, 0);
+}
+
+int mega$has_ended(void) { return has_ended_with; }
+
 void mega$end(unsigned status)
 {
     static const int exit_status[] = {[STS$K_WARNING] = 1, [STS$K_ERROR] = 2, [STS$K_SEVERE] = 4};
@@ -124,4 +153,4 @@ void mega$end(unsigned status)
     exit(severity <= STS$K_SEVERE ? exit_status[severity] : EXIT_FAILURE);
 }
 
-int sys$exit(unsigned int code) { mega$end(code); }
+int sys$exit(unsigned int code) { mega$end(code ? code : SS$_NORMAL); }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <ssdef.h>
 #include <stdlib.h>
+#include <stsdef.h>
 #include <ucontext.h>
 #include <unwind.h>
 
@@ -85,7 +86,7 @@ static void caught(int signal, siginfo_t *info, void *context)
         return;
     }
     mega$report(s);
-    mega$end((unsigned)s->longwords[1] | 4);
+    mega$end((unsigned)s->longwords[1] | STS$K_SEVERE | STS$M_INHIB_MSG);
 }
 
 void mega$catch_faults(void)

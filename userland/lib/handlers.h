@@ -43,8 +43,11 @@ bool mega$dispatch(struct signalled *s);
 void mega$forget_signal(const struct signalled *s);
 /* Prints the message of a signal that no handler wanted. */
 void mega$report(const struct signalled *s);
-/* Ends the program after a condition. */
+/* Ends the program with a condition value, whose message is printed at last if it is a warning or
+ * an error without STS$M_INHIB_MSG. */
 void mega$end(unsigned status) __attribute__((noreturn));
+/* Was that called? */
+int mega$has_ended(void);
 
 /* The arguments of the signal whose signal array this is, as quadwords, and their number with PC
  * and PS; NULL if the array is none of the thread's. */

@@ -167,7 +167,7 @@ int mega$signal(int stop, void *frame, int count, ...)
         status = LIB$_ATTCONSTO;
     }
     if (stop || (status && $VMS_STATUS_SEVERITY(status) == STS$K_SEVERE))
-        mega$end(status);
+        mega$end(status | STS$M_INHIB_MSG);
     return SS$_NORMAL;
 }
 

@@ -141,7 +141,7 @@ static void server(char *program)
     }
     for (int n = 0; n < WORKERS; n++) {
         wait(&status);
-        failed += !WIFEXITED(status) || WEXITSTATUS(status) != SS$_NORMAL;
+        failed += !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS;
     }
     printf("%d of %d workers failed\n", failed, WORKERS);
     for (int n = 0; n < WORKERS; n++) {

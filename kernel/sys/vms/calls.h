@@ -58,6 +58,12 @@ cond_t vms_schdwk(uint64_t pidadr, uint64_t prcnam, uint64_t daytim, uint64_t re
 cond_t vms_canwak(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_hiber(void);
 cond_t vms_wake(uint64_t pidadr, uint64_t prcnam);
+cond_t vms_delprc(uint64_t pidadr, uint64_t prcnam);
+cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam);
+cond_t vms_resume(uint64_t pidadr, uint64_t prcnam);
+cond_t vms_forcex(uint64_t pidadr, uint64_t prcnam, uint64_t code);
+cond_t vms_setprn(uint64_t prcnam);
+cond_t mega_sys_exit_routine(uint64_t address);
 cond_t mega_sys_ast_return(uint64_t address);
 cond_t mega_sys_ast_exit(void);
 cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer);

@@ -48,6 +48,12 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     [VMS_CANWAK - VMS_FIRST] = {SERVICE(2, vms_canwak)},
     [VMS_HIBER - VMS_FIRST] = {SERVICE(0, vms_hiber), .flags = SYS_FULL_FRAME | SYS_RAW},
     [VMS_WAKE - VMS_FIRST] = {SERVICE(2, vms_wake)},
+    [VMS_DELPRC - VMS_FIRST] = {SERVICE(2, vms_delprc)},
+    [VMS_FORCEX - VMS_FIRST] = {SERVICE(3, vms_forcex)},
+    [VMS_SUSPND - VMS_FIRST] = {SERVICE(2, vms_suspnd)},
+    [VMS_RESUME - VMS_FIRST] = {SERVICE(2, vms_resume)},
+    [VMS_SETPRN - VMS_FIRST] = {SERVICE(1, vms_setprn)},
+    [MEGA_SYS_EXIT_ROUTINE - VMS_FIRST] = {SERVICE(1, mega_sys_exit_routine)},
     [MEGA_SYS_AST_RETURN - VMS_FIRST] = {SERVICE(1, mega_sys_ast_return)},
     [MEGA_SYS_AST_EXIT -
         VMS_FIRST] = {SERVICE(0, mega_sys_ast_exit), .flags = SYS_FULL_FRAME | SYS_RAW},

@@ -17,6 +17,7 @@
 #include <rtl/handler.h>
 #include <rtl/message.h>
 #include <rtl/optional.h>
+#include <rtl/process.h>
 #include <rtl/time.h>
 #include <secdef.h>
 #include <seciddef.h>

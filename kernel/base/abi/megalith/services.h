@@ -56,6 +56,15 @@
 #define VMS_CANWAK 0x1046
 #define VMS_HIBER  0x1047
 #define VMS_WAKE   0x1048
+
+/* Processes. */
+#define VMS_DELPRC 0x1050
+#define VMS_FORCEX 0x1051
+#define VMS_SUSPND 0x1052
+#define VMS_RESUME 0x1053
+#define VMS_SETPRN 0x1054
+/* Of the C library: what $FORCEX calls (kernel/sys/vms/process.c). */
+#define MEGA_SYS_EXIT_ROUTINE 0x105F
 /* Of the C library: where AST routines return to, and what is called there (kernel/proc/ast.c). */
 #define MEGA_SYS_AST_RETURN 0x104E
 #define MEGA_SYS_AST_EXIT   0x104F

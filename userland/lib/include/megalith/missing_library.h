@@ -117,7 +117,6 @@ MEGA_MISSING(lib$trim_filespec)
 MEGA_MISSING(lib$uid_to_ascii)
 MEGA_MISSING(lib$verify_vm_zone)
 MEGA_MISSING(lib$verify_vm_zone_64)
-MEGA_MISSING(lib$wait)
 
 MEGA_MISSING(str$add)
 MEGA_MISSING(str$analyze_sdesc_64)

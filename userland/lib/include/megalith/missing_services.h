@@ -28,12 +28,7 @@ MEGA_MISSING(sys$setime)
 MEGA_MISSING(sys$timcon)
 
 MEGA_MISSING(sys$creprc)
-MEGA_MISSING(sys$delprc)
-MEGA_MISSING(sys$forcex)
-MEGA_MISSING(sys$resume)
 MEGA_MISSING(sys$setpri)
-MEGA_MISSING(sys$setprn)
-MEGA_MISSING(sys$suspnd)
 
 MEGA_MISSING(sys$process_scan)
 

@@ -1,0 +1,155 @@
+/*
+ * Services that control processes: $DELPRC, $FORCEX, $SUSPND, $RESUME, $SETPRN. A process that the
+ * caller may act on is found and acted on in one hold of the table lock. Deletion and suspension
+ * are the signals SIGKILL, SIGSTOP and SIGCONT, sent by the kernel; whoever may use them is decided
+ * by UICs and privileges, not by user ids. $FORCEX is an AST that calls the $EXIT of the program's
+ * library, whose address the library has named (`exit_routine`).
+ */
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/ast.h"
+#include "kernel/proc/signal.h"
+#include "kernel/sys/vms/args.h"
+#include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/items.h"
+#include "kernel/sys/vms/target.h"
+#include "mm/pool/pool_charged.h"
+
+/* Call action with the process that the arguments name and the table lock held, and write its
+   number to *pidadr. The action's result, or SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO. */
+static cond_t act(vaddr_t pidadr, vaddr_t prcnam, cond_t (*action)(struct process *p, uint64_t arg),
+                  uint64_t arg)
+{
+    struct vms_target t;
+    struct process *p;
+    uint32_t pid = 0;
+    cond_t status = vms_target_decode(pidadr, prcnam, &t);
+    ipl_t ipl;
+
+    if (status == SS$_NORMAL && t.search)
+        status = SS$_NONEXPR;
+    if (status != SS$_NORMAL)
+        return status;
+    ipl = vms_target_lock(&t, &p);
+    if (!p || p->state != PROCESS_LIVE || !p->nthreads || !p->aspace)
+        status = SS$_NONEXPR;
+    else if (!vms_target_allowed(process_self(), p))
+        status = SS$_NOPRIV;
+    else
+        status = action(p, arg);
+    if (status == SS$_NORMAL)
+        pid = p->pid;
+    spin_unlock(&process_lock, ipl);
+    if (status == SS$_NORMAL && pidadr && copyout_u32(pidadr, pid) != 0)
+        status = SS$_ACCVIO;
+    return status;
+}
+
+static cond_t send(struct process *p, uint64_t sig)
+{
+    const struct signal_info info = {.signo = (int32_t)sig, .code = SI_KERNEL};
+
+    return signal_send(p, &info) ? SS$_NORMAL : SS$_NONEXPR;
+}
+
+/* $DELPRC(pidadr, prcnam, flags): no exit handler is called, whatever the flags. SS$_NORMAL,
+   SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO. */
+cond_t vms_delprc(uint64_t pidadr, uint64_t prcnam) { return act(pidadr, prcnam, send, SIGKILL); }
+
+/* $SUSPND(pidadr, prcnam, flags), $RESUME(pidadr, prcnam): as $DELPRC. One that is not suspended is
+   resumed without effect. */
+cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam) { return act(pidadr, prcnam, send, SIGSTOP); }
+cond_t vms_resume(uint64_t pidadr, uint64_t prcnam) { return act(pidadr, prcnam, send, SIGCONT); }
+
+/* The AST is queued under the table lock, under which exec forgets the routine and then drops the
+   ASTs of the old program: it reaches no other program. */
+static cond_t force_exit(struct process *p, uint64_t code)
+{
+    const struct event_ast ast = {.routine = p->exit_routine, .parameter = (uint32_t)code};
+    struct event_owner *o;
+    cond_t status;
+
+    if (!ast.routine)
+        return send(p, SIGTERM);
+    if (!(o = process_events_of_locked(p)))
+        return SS$_INSFMEM;
+    status = event_declare_ast(o, &ast, pool_account());
+    event_owner_unref(o);
+    return status;
+}
+
+/*
+ * $FORCEX(pidadr, prcnam, code): the process calls $EXIT with that condition value, when it can
+ * take an AST. A program without that library gets SIGTERM.
+ *
+ *   SS$_NORMAL, SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO
+ *   SS$_EXQUOTA   it has as many ASTs outstanding as it may have
+ *   SS$_INSFMEM
+ */
+cond_t vms_forcex(uint64_t pidadr, uint64_t prcnam, uint64_t code)
+{
+    return act(pidadr, prcnam, force_exit, code);
+}
+
+/* ---- names ---- */
+
+struct namesake {
+    const struct process *self;
+    bool found;
+};
+
+static enum process_visit compare(struct process *p, void *arg)
+{
+    struct namesake *n = arg;
+
+    n->found = p != n->self && p->state == PROCESS_LIVE &&
+               process_uic_group(p) == process_uic_group(n->self) &&
+               strncmp(p->name, n->self->name, sizeof(p->name)) == 0;
+    return n->found ? PROCESS_STOP : PROCESS_NEXT;
+}
+
+static void set_name(struct process *p, const char *name, char before[sizeof(p->name)])
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    str_copy(before, p->name, sizeof(p->name));
+    str_copy(p->name, name, sizeof(p->name));
+    spin_unlock(&process_lock, ipl);
+}
+
+/*
+ * $SETPRN(prcnam): 0 takes the name away. The name is set before others are compared with it, so
+ * of two processes that take one name at the same moment none or one gets it.
+ *
+ *   SS$_NORMAL
+ *   SS$_DUPLNAM    another process of the UIC group has this name
+ *   SS$_IVLOGNAM   0 or more than 15 characters
+ *   SS$_ACCVIO
+ */
+cond_t vms_setprn(uint64_t prcnam)
+{
+    char name[VMS_PROCESS_NAME_MAX + 1] = "", before[sizeof(process_self()->name)], unused[16];
+    struct namesake n = {.self = process_self()};
+    cond_t status = prcnam ? vms_short_name(prcnam, name, VMS_PROCESS_NAME_MAX) : SS$_NORMAL;
+
+    if (status != SS$_NORMAL)
+        return status;
+    set_name(process_self(), name, before);
+    if (prcnam)
+        process_search(0, compare, &n);
+    if (!n.found)
+        return SS$_NORMAL;
+    set_name(process_self(), before, unused);
+    return SS$_DUPLNAM;
+}
+
+/* The C library: $FORCEX calls this routine, as an AST with the condition value. SS$_NORMAL. */
+cond_t mega_sys_exit_routine(uint64_t address)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    process_self()->exit_routine = address;
+    spin_unlock(&process_lock, ipl);
+    return SS$_NORMAL;
+}
