@@ -35,7 +35,7 @@
 
 void wait_queue_init(struct wait_queue *q, const char *name)
 {
-    spin_init(&q->lock, name, RANK_WAIT, IPL_CLOCK);
+    q->lock = (struct spinlock)SPINLOCK_INIT(name, RANK_WAIT, IPL_CLOCK);
     list_init(&q->waiters);
 }
 

@@ -278,7 +278,7 @@ bool pt_root_create(struct page_table *pt, unsigned rad)
 
     pt->home_rad = (uint8_t)rad;
     pt->recent = PT_NO_TABLE;
-    spin_init(&pt->lock, "page tables", RANK_PTPAGE, IPL_ASTDEL);
+    pt->lock = (struct spinlock)SPINLOCK_INIT("page tables", RANK_PTPAGE, IPL_ASTDEL);
     if (page_alloc(PA_ZERO, PAGE_T_PT, rad, &pt->root) != 0)
         return false;
     to = kseg_page(pt->root);

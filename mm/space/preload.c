@@ -13,8 +13,8 @@
  *
  * What is not in memory, as its pager has not been asked for it yet, is left to faults.
  *
- * Locks: the aspace mutex is held shared, as by a fault. The object's lock is held for ENTRY_STEP
- * PTEs at a time. Pages are copied without it, while a reference keeps the source: if the object
+ * Locks: the aspace mutex is held shared, as by a fault. The object's lock is held for the pages of
+ * one leaf of its index at a time, some 13 instructions each. Pages are copied without it, while a reference keeps the source: if the object
  * has another page or none by then, the copy is freed. PTEs that a fault fills at the same time
  * stay as the fault has left them.
  *
@@ -29,19 +29,25 @@
 #define PRELOAD_PAGES 128u
 #define COPIED_PAGES  4u
 
-/* The page of o at offset that may be mapped; PFN_NONE: none is in memory. Lock held. */
-static pfn_t present_at(struct mm_object *o, uint64_t offset)
+/* The slot of o at offset, where `before` is that of the page before it, or NULL. NULL: it has none.
+   Lock held. */
+static const slot_t *slot_after(struct mm_object *o, const slot_t *before, uint64_t offset)
 {
-    const slot_t *s = offset < o->npages ? index_find(o, offset) : NULL;
+    if (offset >= o->npages)
+        return NULL;
+    return before && offset % INDEX_SLOTS ? before + 1 : index_find(o, offset);
+}
 
+/* The page of a slot that may be mapped; PFN_NONE: none is in memory. Lock held. */
+static pfn_t present_at(const slot_t *s)
+{
     return s && (*s & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT ? slot_pfn(*s) : PFN_NONE;
 }
 
 static inline uint64_t first_offset(const struct map_entry *e) { return e->offset >> PAGE_SHIFT; }
 
 /* Map, to be read, those of n pages of e's object from `offset` on that are in memory, by the empty
-   ones among the PTEs from p on; n is at most ENTRY_STEP, and the slots are in one leaf of the
-   index. */
+   ones among the PTEs from p on; the slots are in one leaf of the index. */
 static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t offset, unsigned n)
 {
     struct mm_object *o = e->object;
@@ -56,7 +62,7 @@ static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t 
 
         used = container_of(s - in_leaf, const struct index_node, slot[0])->used >> in_leaf;
         n = (unsigned)MIN((uint64_t)n, o->npages - offset);
-        used &= (UINT64_C(1) << n) - 1;
+        used &= ~UINT64_C(0) >> (INDEX_SLOTS - n); /* n is not 0, but may be INDEX_SLOTS */
     }
     for (; used; used &= used - 1) {
         unsigned i = bit_lowest(used);
@@ -82,7 +88,7 @@ static void map_pages(struct aspace *as, struct map_entry *e, pte_t *p, unsigned
     while (n) {
         unsigned step = INDEX_SLOTS - (unsigned)(offset % INDEX_SLOTS);
 
-        step = MIN(MIN(step, n), ENTRY_STEP);
+        step = MIN(step, n);
         map_leaf(as, e, p, offset, step);
         offset += step;
         p += step;
@@ -102,10 +108,12 @@ static unsigned map_copies(struct map_entry *e, pte_t *p, unsigned n, struct cop
     struct mm_object *o = e->object;
     pte_t bits = pt_user_bits(e->prot, true);
     ipl_t ipl = spin_lock(o->lock);
+    const slot_t *s = NULL;
     unsigned mapped = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        if (!c->to[i].n || p[i] || !pfn_eq(present_at(o, first_offset(e) + i), c->from[i]))
+        s = slot_after(o, s, first_offset(e) + i);
+        if (!c->to[i].n || p[i] || !pfn_eq(present_at(s), c->from[i]))
             continue;
         page_of(c->to[i])->owner = kseg_paddr(&p[i]).a;
         pt_store(&p[i], pte_make(c->to[i], bits));
@@ -126,12 +134,14 @@ static int copy_pages(struct aspace *as, struct map_entry *e, pte_t *p, unsigned
 {
     struct copies c;
     ipl_t ipl = spin_lock(e->object->lock);
+    const slot_t *s = NULL;
     unsigned mapped;
     int err = 0;
 
     for (unsigned i = 0; i < n; i++) {
+        s = slot_after(e->object, s, first_offset(e) + i);
         c.to[i] = PFN_NONE;
-        c.from[i] = p[i] ? PFN_NONE : present_at(e->object, first_offset(e) + i);
+        c.from[i] = p[i] ? PFN_NONE : present_at(s);
         if (c.from[i].n)
             page_ref(c.from[i]);
     }

@@ -127,7 +127,7 @@ static void test_random(const struct pool *pool)
 
 static void test_wrong_frees(const struct pool *pool)
 {
-    static const size_t sizes[] = {64, 400, 4000};
+    static const size_t sizes[] = {64, 400, 1008, 1024, 4000};
     unsigned caught = 0, wanted = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
