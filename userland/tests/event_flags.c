@@ -235,6 +235,7 @@ static void names(void)
     is_status(sys$dacefc(64), SS$_NORMAL, "the cluster is left");
     is_status(sys$dacefc(64), SS$_NORMAL, "which can be said twice");
     is_status(sys$dlcefc(&longer), SS$_IVLOGNAM, "no cluster of such a name is deleted");
+    is_status(sys$dlcefc(NULL), SS$_ACCVIO, "or without a name");
     is_status(sys$dlcefc(&good), SS$_NORMAL, "nor one that does not exist");
 }
 

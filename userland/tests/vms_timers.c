@@ -271,7 +271,10 @@ static void others(void)
     none = 0;
     is_status(sys$wake(&none, &nobody), SS$_NONEXPR, "nobody has that name");
     is_status(sys$wake(&none, &longer), SS$_IVLOGNAM, "nor can one have a longer one");
+    is_status(sys$canwak(&none, &longer), SS$_IVLOGNAM, "in none of the services");
+    is_status(sys$schdwk(&none, &longer, &(__int64){-MS}, NULL), SS$_IVLOGNAM, "on processes");
     is_status(sys$wake((unsigned *)8, NULL), SS$_ACCVIO, "a number is read");
+    is_status(sys$canwak((unsigned *)8, NULL), SS$_ACCVIO, "here too");
     child = fork();
     if (child == 0) {
         unsigned parent = (unsigned)getppid();
