@@ -438,9 +438,9 @@ static const struct shape shapes[] = {
     {VMS_CLREF, "n"},
     {VMS_READEF, "nb"},
     {VMS_WAITFR, "n"},
-    {VMS_WFLOR, "nn"},
+    {VMS_WFLOR, "nf"}, /* for any of no flags it would wait for ever */
     {VMS_WFLAND, "nn"},
-    {VMS_SYNCH, "nb"},
+    {VMS_SYNCH, "n0"}, /* nobody would write the block */
     {VMS_ASCEFC, "qNnn"},
     {VMS_DACEFC, "q"},
     {VMS_DLCEFC, "N"},
