@@ -435,3 +435,11 @@ def test_files_of_the_working_folder_are_not_imported(tmp_path: Path) -> None:
         command = [TOP / "scripts" / tool, "--help"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, "mine" in done.stderr) == (0, False), (tool, done.stderr)
+
+
+def test_a_path_in_the_guest_begins_with_a_slash(tmp_path: Path) -> None:
+    (tmp_path / "hello").write_text("hi\n")
+    words = [TOP / "scripts/run", "--add", f"{tmp_path}/hello:bin/hello", "--", "/bin/true"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"begins with a slash, as in {tmp_path}/hello:/bin/hello" in done.stderr
