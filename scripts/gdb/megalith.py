@@ -58,6 +58,7 @@ for prefix in (Sda, Show, Validate, Set):
     prefix()
 
 import mg_break  # noqa: E402
+import mg_collect  # noqa: E402
 import mg_context  # noqa: E402
 import mg_lock  # noqa: E402
 import mg_memory  # noqa: E402
@@ -71,6 +72,7 @@ import mg_validate_pt  # noqa: E402
 
 for module in (
     mg_break,
+    mg_collect,
     mg_context,
     mg_process,
     mg_memory,

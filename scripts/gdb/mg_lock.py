@@ -94,6 +94,54 @@ def holder(pointer: gdb.Value) -> str:
     return f"{int(thread['tid'])} {text(thread['name'])}"
 
 
+def spinlocks() -> Iterator[tuple[str, gdb.Value]]:
+    """All spinlocks, each with the place where it is."""
+    yield from static_variables("spinlock")
+    for section in sections():
+        yield f"section {section_name(section)}", section["lock"]
+    for process in processes():
+        if int(process["aspace"]):
+            yield f"page tables of pid {int(process['pid'])}", process["aspace"]["pt"]["lock"]
+
+
+def mutexes() -> Iterator[tuple[str, gdb.Value]]:
+    """All mutexes, each with the place where it is."""
+    yield from static_variables("mutex")
+    seen = set()
+    for process in processes():
+        space = process["aspace"]
+        if int(space) and int(space) not in seen:
+            seen.add(int(space))
+            yield f"address space of pid {int(process['pid'])}", space["lock"]
+
+
+def mutex_state(state: int) -> str:
+    """The word of a mutex in words."""
+    if state & MUTEX_WRITER:
+        return "writer"
+    return f"{state // MUTEX_READER} readers" if state >= MUTEX_READER else "free"
+
+
+def mutex_readers() -> dict[int, list[str]]:
+    """The threads that hold each mutex shared, from the records of the threads."""
+    held: dict[int, list[str]] = {}
+    for thread in threads():
+        for i in range(int(thread["held_mutexes"])):
+            one = held.setdefault(int(thread["held"][i]), [])
+            one.append(f"{int(thread['tid'])} {text(thread['name'])}")
+    return held
+
+
+def waiting(mutex: gdb.Value) -> list[str]:
+    """The threads that wait for a mutex."""
+    if not int(mutex["queue"]["waiters"]["next"]):
+        return []
+    turns = []  # the link is the first member of the first member
+    for leader in each(mutex["queue"]["waiters"], "struct turn", "waiter"):
+        turns += [leader, *each(leader["crowd"], "struct turn", "waiter")]
+    return [holder(turn["waiter"]["thread"]) for turn in turns]
+
+
 class ShowSpinlock(Command):
     """sda show spinlock [NAME] [/OWNED]: spinlocks in static variables, and those of each section
     and address space.
@@ -118,7 +166,7 @@ class ShowSpinlock(Command):
         )
         count = 0
         wanted = " ".join(words)
-        locks = [(where, lock) for where, lock in self.locks() if int(lock["name"])]
+        locks = [(where, lock) for where, lock in spinlocks() if int(lock["name"])]
         alike = Counter(ARRAY.sub("[]", where) for where, lock in locks if not int(lock["taken"]))
         shown = set()
         for where, lock in locks:
@@ -144,14 +192,6 @@ class ShowSpinlock(Command):
             )
         print(f"{count} spinlocks")
 
-    def locks(self) -> Iterator[tuple[str, gdb.Value]]:
-        yield from static_variables("spinlock")
-        for section in sections():
-            yield f"section {section_name(section)}", section["lock"]
-        for process in processes():
-            if int(process["aspace"]):
-                yield f"page tables of pid {int(process['pid'])}", process["aspace"]["pt"]["lock"]
-
 
 class ShowMutex(Command):
     """sda show mutex [NAME] [/OWNED]: mutexes in static variables, and those of each address space,
@@ -176,10 +216,10 @@ class ShowMutex(Command):
             ("Waiting", -30),
             ("Where", -30),
         )
-        readers = self.readers()
+        readers = mutex_readers()
         count = 0
         wanted = " ".join(words)
-        for where, mutex in self.mutexes():
+        for where, mutex in mutexes():
             if not int(mutex["name"]):
                 continue  # never set up
             name = c_string(mutex["name"])
@@ -190,45 +230,14 @@ class ShowMutex(Command):
                 va_text(int(mutex.address)),
                 name,
                 int(mutex["rank"]),
-                self.describe(state),
+                mutex_state(state),
                 holder(mutex["owner"]) if state & MUTEX_WRITER else "-",
                 ", ".join(readers.get(int(mutex.address), [])) if state >= MUTEX_READER else "-",
-                ", ".join(self.waiting(mutex)) or "-",
+                ", ".join(waiting(mutex)) or "-",
                 where,
             )
             count += 1
         print(f"{count} mutexes")
-
-    def describe(self, state: int) -> str:
-        if state & MUTEX_WRITER:
-            return "writer"
-        return f"{state // MUTEX_READER} readers" if state >= MUTEX_READER else "free"
-
-    def readers(self) -> dict[int, list[str]]:
-        """The threads that hold each mutex shared, from the records of the threads."""
-        held: dict[int, list[str]] = {}
-        for thread in threads():
-            for i in range(int(thread["held_mutexes"])):
-                one = held.setdefault(int(thread["held"][i]), [])
-                one.append(f"{int(thread['tid'])} {text(thread['name'])}")
-        return held
-
-    def waiting(self, mutex: gdb.Value) -> list[str]:
-        if not int(mutex["queue"]["waiters"]["next"]):
-            return []
-        turns = []  # the link is the first member of the first member
-        for leader in each(mutex["queue"]["waiters"], "struct turn", "waiter"):
-            turns += [leader, *each(leader["crowd"], "struct turn", "waiter")]
-        return [holder(turn["waiter"]["thread"]) for turn in turns]
-
-    def mutexes(self) -> Iterator[tuple[str, gdb.Value]]:
-        yield from static_variables("mutex")
-        seen = set()
-        for process in processes():
-            space = process["aspace"]
-            if int(space) and int(space) not in seen:
-                seen.add(int(space))
-                yield f"address space of pid {int(process['pid'])}", space["lock"]
 
 
 def register() -> None:

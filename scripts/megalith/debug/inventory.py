@@ -290,17 +290,31 @@ ASPACE_C, REGION_C, PROCESS_C = "mm/space/aspace.c", "mm/space/region.c", "kerne
 
 
 def space(kernel: Kernel, pid: int) -> Space:
-    """The address space of a process. Raises SavedError if there is none."""
+    """The address space of a process, with what its page tables contain. Raises SavedError if there
+    is none."""
     reader = Reader(kernel)
     for address in kernel.process_addresses():
         if reader.value(address, "process", PROCESS_C, "pid") == pid:
             break
     else:
         raise SavedError(f"there is no process {pid}")
+    found, root = space_at(kernel, address)
+    if not root:
+        raise SavedError(f"process {pid} has ended: it has no address space")
+    for mapping in found.mappings:
+        count_tables(kernel, root, mapping)
+    return found
+
+
+def space_at(kernel: Kernel, address: int) -> tuple[Space, int]:
+    """The address space of the process structure at an address, without a look at page tables, and
+    the PFN of its level-1 page: 0, and no mappings, when it has gone."""
+    reader = Reader(kernel)
+    pid = reader.value(address, "process", PROCESS_C, "pid")
     name = reader.text(address, "process", PROCESS_C, "name")
     aspace = reader.value(address, "process", PROCESS_C, "aspace")
     if not aspace:
-        raise SavedError(f"process {pid} has ended: it has no address space")
+        return Space(pid, name, [], []), 0
     entry = kernel.structure("map_entry", ASPACE_C)
     entries = aspace + kernel.structure("aspace", ASPACE_C).offset("entries")
     table = aspace + kernel.structure("aspace", ASPACE_C).offset("pt")
@@ -316,7 +330,6 @@ def space(kernel: Kernel, pid: int) -> Space:
             kind,
             "".join(c if prot & kernel.constants[name] else "-" for name, c in MAP_BITS),
         )
-        count_tables(kernel, root, mapping)
         mappings.append(mapping)
     regions = []
     head = aspace + kernel.structure("aspace", ASPACE_C).offset("regions")
@@ -326,7 +339,7 @@ def space(kernel: Kernel, pid: int) -> Space:
         end = reader.value(at, "region", REGION_C, "end")
         flags = reader.value(at, "region", REGION_C, "flags")
         regions.append(Region(start, end, bool(flags & kernel.constants["VA$M_SHARED_PTS"])))
-    return Space(pid, name, mappings, regions)
+    return Space(pid, name, mappings, regions), root
 
 
 def _table(kernel: Kernel, pfn: int) -> numpy.ndarray:
