@@ -104,8 +104,8 @@ static inline unsigned share_ptes(const struct map_entry *e, struct fork_noted *
     return (unsigned)(upto - rest);
 }
 
-/* How many groups of PTEs of e are shared at once. With an object its lock is held for them: PTEs of
-   its own pages take some 13 instructions, private ones 30, and what is read-only has mostly the
+/* How many groups of PTEs of e are shared at once. With an object its lock is held for them: PTEs
+   of its own pages take some 13 instructions, private ones 30, and what is read-only has mostly the
    former. */
 static inline unsigned groups_at_once(const struct map_entry *e)
 {

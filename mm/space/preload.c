@@ -14,9 +14,9 @@
  * What is not in memory, as its pager has not been asked for it yet, is left to faults.
  *
  * Locks: the aspace mutex is held shared, as by a fault. The object's lock is held for the pages of
- * one leaf of its index at a time, some 13 instructions each. Pages are copied without it, while a reference keeps the source: if the object
- * has another page or none by then, the copy is freed. PTEs that a fault fills at the same time
- * stay as the fault has left them.
+ * one leaf of its index at a time, some 13 instructions each. Pages are copied without it, while a
+ * reference keeps the source: if the object has another page or none by then, the copy is freed.
+ * PTEs that a fault fills at the same time stay as the fault has left them.
  *
  * Out of memory: -ENOMEM; what has been mapped stays, as after a fault.
  */
@@ -29,8 +29,8 @@
 #define PRELOAD_PAGES 128u
 #define COPIED_PAGES  4u
 
-/* The slot of o at offset, where `before` is that of the page before it, or NULL. NULL: it has none.
-   Lock held. */
+/* The slot of o at offset, where `before` is that of the page before it, or NULL. NULL: it has
+   none. Lock held. */
 static const slot_t *slot_after(struct mm_object *o, const slot_t *before, uint64_t offset)
 {
     if (offset >= o->npages)
