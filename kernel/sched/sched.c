@@ -613,17 +613,14 @@ void sched_preempt(void)
     ipl_set(old);
 }
 
-void thread_yield(void)
+/* Another thread was ready a moment ago. pc: of the call of thread_yield(). */
+static void __attribute__((noinline)) yield_slowly(uint64_t pc)
 {
-    /* Only a hint: at IPL 0 this thread may be moved to another CPU between the two reads. */
-    if (!runq_has(runq_self(), thread_self()->prio))
-        return;
-
     ipl_t old = ipl_set(IPL_CLOCK);
     struct runq *rq = runq_self();
 
     if (unlikely(old != IPL_NONE || thread_spin_top(thread_self()) != NULL))
-        lockcheck_may_not("yields", old, (uint64_t)__builtin_return_address(0));
+        lockcheck_may_not("yields", old, pc);
     spin_lock_at_ipl(&rq->lock);
     if (runq_has(rq, thread_self()->prio)) {
         if (likely(thread_self()->prio == PRIO_NORMAL))
@@ -633,6 +630,16 @@ void thread_yield(void)
         spin_unlock_at_ipl(&rq->lock);
     }
     ipl_set(old);
+}
+
+/* Only a hint: at IPL 0 this thread may be moved to another CPU between the reads. */
+void thread_yield(void)
+{
+    const struct runq *rq = runq_self();
+
+    if (__atomic_load_n(&rq->fair_ready, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&rq->ready.bitmap, __ATOMIC_RELAXED) >> thread_self()->prio)
+        yield_slowly((uint64_t)__builtin_return_address(0));
 }
 
 int thread_set_affinity(struct thread *t, cpumask_t mask)
