@@ -165,7 +165,7 @@ static void semaphores(void)
 
 #define MEMBERS     1000      /* who send, and who wait for what nobody sends */
 #define LONGEST     400000ul  /* ns in a hold of the queue's mutex; all: 13,000,000 */
-#define LONGEST_ONE 6000ul    /* of one message, shown to all who wait for others; all: 20,000 */
+#define LONGEST_ONE 6000ul    /* of one message, shown to all who wait for others; all: 130,000 */
 #define LONGEST_END 2000000ul /* until who lets all send, and is killed, has ended */
 #define BIG         8000
 
