@@ -23,6 +23,6 @@ void process_return_slow(void)
     if (wanted & (EXIT_SIGNAL | EXIT_CPU_TIME))
         signal_deliver(user_frame_of(current_hw));
     /* Only the tracer of a stopped thread has this bit set, in one of the calls above. */
-    if (unlikely(current_hw->syscall_exit & EXIT_TRACED))
+    if (unlikely(__atomic_load_n(&current_hw->syscall_exit, __ATOMIC_RELAXED) & EXIT_TRACED))
         ptrace_step(user_frame_of(current_hw));
 }
