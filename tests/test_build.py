@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -130,5 +131,15 @@ def test_help_lists_the_targets(copy: Path) -> None:
 
 
 def test_setup_has_nothing_left_to_install() -> None:
-    done = subprocess.run([TOP / "scripts/setup"], capture_output=True, text=True, cwd="/")
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    for words in ([], ["--tests"]):
+        command = [TOP / "scripts/setup", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_what_only_tests_need_is_not_needed_to_run() -> None:
+    """The packages of the two lists of scripts/setup, and what `make run` would install."""
+    lists = re.findall(r"<<'LIST'\n(.*?)\nLIST\n", (TOP / "scripts/setup").read_text(), re.DOTALL)
+    first, second = ({line.split()[0] for line in one.splitlines()} for one in lists)
+    assert {"clang", "llvm", "spin", "gdb-multiarch"} <= second and not first & second
+    assert {"qemu-system-misc", "gcc-alpha-linux-gnu", "make"} <= first

@@ -34,13 +34,13 @@ FUZZ_RENAME := objcopy --rename-section .data=fuzz_data,alloc,load,data,contents
 	--rename-section .bss=fuzz_bss,alloc,load,data,contents
 FUZZ_RENAMED = if objdump -h $@ | grep -E ' \.(data|bss)( |\.[^r])'; then rm $@; exit 1; fi
 
-$(B)/fuzz/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP)
+$(B)/fuzz/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP_TESTS)
 	$(call say,FUZZCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(HCPPFLAGS) -MMD -MP -c $< -o $@
 	$(if $(filter $(FUZZ_COMMON),$<),,$(Q)$(FUZZ_RENAME) $@ && $(FUZZ_RENAMED))
 
-$(B)/fuzz/cover/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP)
+$(B)/fuzz/cover/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP_TESTS)
 	$(call say,FUZZCC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_COVER) $(HCPPFLAGS) -MMD -MP -c $< -o $@
