@@ -1,7 +1,7 @@
 /*
- * What a program of OpenVMS gives to exit(), or returns from main(), is a condition value. scripts/cc
- * links such programs with --wrap=exit, so that calls of exit, that of the C library behind main()
- * included, come here.
+ * What a program of OpenVMS gives to exit(), or returns from main(), is a condition value.
+ * scripts/cc links such programs with --wrap=exit, so that calls of exit, that of the C library
+ * behind main() included, come here.
  */
 #include "handlers.h"
 
