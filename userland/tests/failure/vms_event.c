@@ -1,5 +1,5 @@
-/* Event flags, ASTs, timers and hibernation. main() has made the events of this process, so that
- * most services allocate nothing any more; a child has none. */
+/* Event flags, ASTs, timers and hibernation; the control of processes. main() has made the events
+ * of this process, so that most services allocate nothing any more; a child has none. */
 #include "failure.h"
 
 #include <descrip.h>
