@@ -5,9 +5,12 @@
 #include <descrip.h>
 #include <efndef.h>
 #include <megalith/services.h>
+#include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
+#include <sys/wait.h>
 #include <tap.h>
+#include <unistd.h>
 
 static $DESCRIPTOR(cluster, "FAILURE");
 static unsigned state;
@@ -41,6 +44,34 @@ static long ast_return(void)
 {
     return raw6(MEGA_SYS_AST_RETURN, (unsigned long)mega$ast_return, 0, 0, 0, 0, 0);
 }
+
+/* A process that stands still, to be acted on. */
+static unsigned int other;
+
+static void start_other(void)
+{
+    if ((other = (unsigned)fork()) == 0) {
+        kill(getpid(), SIGSTOP);
+        sys$exit(SS$_ABORT);
+    }
+    waitpid((pid_t)other, NULL, WUNTRACED);
+    sys$wake(&other, 0); /* it has its events, which a call that fails would leave to it */
+    warm_up();
+}
+
+static void end_other(void)
+{
+    kill((pid_t)other, SIGKILL);
+    waitpid((pid_t)other, NULL, 0);
+}
+
+static $DESCRIPTOR(own_name, "FAILURE");
+static long delprc(void) { return sys$delprc(&other); }
+static long suspnd(void) { return sys$suspnd(&other); }
+static long exit_routine(void) { return raw6(MEGA_SYS_EXIT_ROUTINE, 0, 0, 0, 0, 0, 0); }
+static long resume(void) { return sys$resume(); }
+static long forcex(void) { return sys$forcex(&other, 0, SS$_ABORT); }
+static long setprn(void) { return sys$setprn(&own_name); }
 
 static void set(void) { sys$setef(1); }
 static void disable(void) { sys$setast(0); }
@@ -82,5 +113,11 @@ const struct scenario vms_event_scenarios[] = {
     PLAIN("$canwak", VMS_CANWAK, NULL, canwak),
     PLAIN("$hiber", VMS_HIBER, wake_up, hiber),
     PLAIN("$wake", VMS_WAKE, NULL, wake),
+    BY("$delprc", VMS_DELPRC, start_other, delprc, NULL, end_other, NOTHING, {ANY_KIND, 0}),
+    BY("$suspnd", VMS_SUSPND, start_other, suspnd, NULL, end_other, NOTHING, {ANY_KIND, 0}),
+    BY("$forcex", VMS_FORCEX, start_other, forcex, NULL, end_other, 0, {ANY_KIND, 0}),
+    PLAIN("$resume", VMS_RESUME, NULL, resume),
+    PLAIN("$setprn", VMS_SETPRN, NULL, setprn),
+    PLAIN("mega$exit_routine", MEGA_SYS_EXIT_ROUTINE, NULL, exit_routine),
     {0},
 };
