@@ -188,18 +188,21 @@ static void on_signal(int sig)
     handled++;
 }
 
-/* Queued signals to the first thread, amid its ASTs. */
+/* Queued signals to the first thread, amid its ASTs, for so long. That thread itself may find no
+ * time between ASTs to look at the clock. */
 static void *signals(void *arg)
 {
+    long until = now_ms() + (long)arg * 1000;
     unsigned long n = 0;
 
-    (void)arg;
-    while (!stop) {
+    while (now_ms() < until) {
         if (pthread_sigqueue(first_thread, SIGRTMIN, (union sigval){0}) == 0)
             n++;
         nap(300);
     }
     mine->signals = n;
+    stop = 1;
+    sys$wake(NULL, NULL);
     return NULL;
 }
 
@@ -210,7 +213,7 @@ static void process(unsigned k, unsigned count, long seconds)
     $DESCRIPTOR(name, "LOAD");
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     pthread_t t[DECLARERS + 2 * PAIRS + 3];
-    long until = now_ms() + seconds * 1000;
+    long until;
     unsigned n = 0;
 
     mine = &all[k];
@@ -225,16 +228,14 @@ static void process(unsigned k, unsigned count, long seconds)
     for (unsigned long i = 0; i < 2UL * PAIRS; i++)
         pthread_create(&t[n++], NULL, turns, (void *)i);
     pthread_create(&t[n++], NULL, timers, NULL);
-    pthread_create(&t[n++], NULL, signals, NULL);
+    pthread_create(&t[n++], NULL, signals, (void *)seconds);
     pthread_create(&t[n++], NULL, ring, NULL);
     for (unsigned i = 0; i < PAIRS; i++)
         sys$setef(32 + 2 * i);
     if (k == 0)
         sys$setef(64);
-    sys$schdwk(NULL, NULL, &(long){-seconds * 10000000}, NULL);
-    while (now_ms() < until)
+    while (!stop)
         sys$hiber();
-    stop = 1;
     sys$setef(64 + ring_me); /* the ring may have stopped already */
     for (unsigned i = 0; i < n; i++)
         pthread_join(t[i], NULL);
