@@ -27,6 +27,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct exit_block *handlers; /* the last one first; with the lock */
 static int ended_with = SS$_NORMAL; /* the condition value, if the program has given one */
 static int has_ended_with;
+static int ending; /* mega$end calls exit() */
 
 /* ASTs, whose routines may call these services too, are kept off while the lock is held. */
 static int list_lock(void)
@@ -65,18 +66,20 @@ static void call_handler(const struct exit_block *b, int value)
 }
 
 /* Each handler is taken off the list before it is called, so one that ends the program again is not
- * called again. */
+ * called again. Then the C library goes on behind this function, so that it is registered anew for
+ * the handlers that are left. */
 static void run_handlers(int exit_status, void *unused)
 {
     struct exit_block *b;
-    int asts;
+    int asts, anew = 0;
 
     (void)unused;
-    for (;;) {
+    while (!anew) {
         asts = list_lock();
         b = handlers;
         if (b)
             handlers = b->next;
+        anew = b && handlers && on_exit(run_handlers, 0) == 0;
         list_unlock(asts);
         if (!b)
             return;
@@ -141,7 +144,13 @@ __attribute__((constructor)) static void prepare(void)
     call(MEGA_SYS_EXIT_ROUTINE, ast_routine(forced), 0, 0, 0, 0, 0);
 }
 
-int mega$has_ended(void) { return has_ended_with; }
+int mega$is_ending(void)
+{
+    int is = ending;
+
+    ending = 0;
+    return is;
+}
 
 void mega$end(unsigned status)
 {
@@ -149,7 +158,7 @@ void mega$end(unsigned status)
     unsigned severity = $VMS_STATUS_SEVERITY(status);
 
     ended_with = (int)status;
-    has_ended_with = 1;
+    has_ended_with = ending = 1;
     exit(severity <= STS$K_SEVERE ? exit_status[severity] : EXIT_FAILURE);
 }
 

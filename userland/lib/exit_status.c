@@ -12,7 +12,7 @@ void __wrap_exit(int status) __attribute__((noreturn));
 
 void __wrap_exit(int status)
 {
-    if (!mega$has_ended()) /* as on OpenVMS, 0 of C is a success */
+    if (!mega$is_ending()) /* as on OpenVMS, 0 of C is a success */
         mega$end(status ? (unsigned)status : SS$_NORMAL);
     __real_exit(status);
 }

@@ -46,8 +46,8 @@ void mega$report(const struct signalled *s);
 /* Ends the program with a condition value, whose message is printed at last if it is a warning or
  * an error without STS$M_INHIB_MSG. */
 void mega$end(unsigned status) __attribute__((noreturn));
-/* Was that called? */
-int mega$has_ended(void);
+/* Is exit() called by that? The next call is by somebody else. */
+int mega$is_ending(void);
 
 /* The arguments of the signal whose signal array this is, as quadwords, and their number with PC
  * and PS; NULL if the array is none of the thread's. */

@@ -456,6 +456,8 @@ static const struct shape shapes[] = {
     {VMS_HIBER, ""},
     {VMS_WAKE, "00"},
     {VMS_WAKE, "bN"},
+    {VMS_SETPRN, "N"},
+    {VMS_RESUME, "b0"},
     {MEGA_SYS_LOGICAL, "Tnnb"},
     {MEGA_SYS_INFO, "nnbl"},
     {MEGA_SYS_CONTROL, "nbnb0n"},
@@ -480,6 +482,9 @@ static int left_out(long number, uint64_t first)
     case SYS_kill:
     case SYS_tkill:
     case SYS_tgkill:
+    case VMS_DELPRC: /* random services would end or stop other processes, too */
+    case VMS_FORCEX:
+    case VMS_SUSPND:
     case SYS_ptrace: /* ptrace.c has random requests */
         return 1;
     case SYS_process_vm_writev:
