@@ -1,7 +1,7 @@
 /*
- * A program for tests/test_memmap.py and tests/test_explore.py to draw: it maps the section DBCACHE,
- * 128 MiB of a reservation, in a region with shared page tables, prints the address, and waits for
- * the end of its input. `memmap_target N`: so do N children, which inherit the mapping.
+ * A program for tests/test_memmap.py and tests/test_explore.py to draw: it maps the section
+ * DBCACHE, 128 MiB of a reservation, in a region with shared page tables, prints the address, and
+ * waits for the end of its input. `memmap_target N`: so do N children, which inherit the mapping.
  */
 #include <descrip.h>
 #include <psldef.h>
