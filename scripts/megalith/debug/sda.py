@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,6 +115,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def debug(options: argparse.Namespace) -> int:
     """Runs GDB on the target, and returns its status. Raises SavedError, OSError."""
+    if not shutil.which("gdb-multiarch"):
+        raise SavedError("gdb-multiarch is missing; scripts/setup --tests installs it")
     environment = os.environ | {"PYTHONPATH": f"{TOP / 'scripts'}:{TOP}"}
     with tempfile.TemporaryDirectory(prefix="megalith-sda-") as name:
         folder = Path(name)
