@@ -3,9 +3,9 @@
 // SOURCES: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
 // SOURCES: kernel/sys/vms/getjpi.c kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
 // SOURCES: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c kernel/base/string_extra.c
-// SOURCES: sysman/params.c sysman/config.c kernel/lnm/lnm_list.c
+// SOURCES: sysman/params.c sysman/config.c kernel/lnm/lnm_list.c kernel/sys/vms/target.c
 // TARGETS: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
-// TARGETS: kernel/sys/vms/getjpi.c
+// TARGETS: kernel/sys/vms/getjpi.c kernel/sys/vms/target.c
 // RUNS: 3000
 /*
  * Item lists, descriptors and argument blocks of a hostile program: $CRELNM, $TRNLNM, $DELLNM,
@@ -37,6 +37,7 @@
 #include "kernel/proc/terminal.h"
 #include "kernel/proc/threads.h"
 #include "kernel/sys/vms/calls.h"
+#include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/items.h"
 #include "kernel/sys/vms/lnm.h"
 #include "mm/space/region.h"
@@ -99,6 +100,26 @@ int copyin_u64(uint64_t *v, vaddr_t ua) { return copyin(v, ua, 8); }
 int copyout_u32(vaddr_t ua, uint32_t v) { return copyout(ua, &v, 4); }
 int copyout_u64(vaddr_t ua, uint64_t v) { return copyout(ua, &v, 8); }
 int probe_write(vaddr_t ua, size_t n) { return writable(ua, n) ? 0 : -14; }
+
+/* Completion without events of processes: there is no memory for an AST. */
+cond_t vms_completion_begin(struct vms_completion *c, uint64_t efn, vaddr_t iosb, vaddr_t astadr,
+                            uint64_t astprm)
+{
+    (void)astprm;
+    *c = (struct vms_completion){.efn = vms_efn(efn), .iosb = iosb};
+    if (iosb && probe_write(iosb, 8) != 0)
+        return SS$_ACCVIO;
+    if (astadr)
+        return SS$_INSFMEM;
+    return c->efn > EVENT_NONE ? SS$_ILLEFC : SS$_NORMAL;
+}
+
+cond_t vms_completion_end(struct vms_completion *c, cond_t status, bool failed)
+{
+    if (!failed && c->iosb && copyout_u64(c->iosb, (uint64_t)cond_value(status)) != 0)
+        return SS$_ACCVIO;
+    return status;
+}
 
 bool creds_is_system(const struct process *p) { return p->uic_group <= 010; }
 struct uthread *process_first_thread_locked(const struct process *p)
