@@ -31,8 +31,10 @@ void context_load_root(uint64_t ptbr)
 {
     struct thread_hw *t = current_hw;
     struct cpu *c = t->cpu;
-    struct hwpcb *pcb = &c->pcb[c->pcb_live ^= 1];
+    struct hwpcb *pcb;
 
+    c->pcb_live ^= sizeof(*pcb);
+    pcb = &c->pcb[c->pcb_live / sizeof(*pcb)];
     t->pcb.ptbr = ptbr;
     pcb->ptbr = ptbr;
     pcb->usp = pal_rdusp();
