@@ -273,6 +273,13 @@ def test_the_image_has_the_programs_that_the_command_names() -> None:
     assert len(done.text.split()) > 40
 
 
+def test_a_program_is_what_has_a_source() -> None:
+    """Neither headers nor beginnings of names are asked of make, which has no rule for them."""
+    assert all(map(run_command.is_program, ("tests/wait_many", "tests/failure", "bench/pool")))
+    for name in ("bench/alone", "bench/bench", "tests/s", "tests/nosuch"):
+        assert not run_command.is_program(name)
+
+
 # When nothing reads the console it is full, and the machine waits a second before it powers off.
 LAST_SECOND = r"""
 #include <fcntl.h>

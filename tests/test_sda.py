@@ -276,7 +276,7 @@ def test_backtrace_continues_through_a_system_call_into_the_program(answers):
     """For the running thread, whose stack pointer is in PALcode, the machine executes an
     instruction. A state that was saved on request does not have it, and the backtrace ends in the
     function that made the call."""
-    into = r"#0 .*section_nth(.*\n)*.*<signal handler called>\n#\d+ .*starlet\.c:\d+\n"
+    into = r"#0 .*section_nth(.*\n)*.*<signal handler called>\n#\d+ .*(starlet\.c|service\.h):\d+\n"
     into += r".*mega\$info .*\n"
     out = r"#\d+ .* main .*gdb_target\.c:\d+\n(.*\n)*#\d+ .* _start "
     assert re.search(into + out, answers["live"]["sda show call_frame"])

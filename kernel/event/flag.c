@@ -139,14 +139,14 @@ static uint32_t changes_of(const struct event_cluster *c)
 }
 
 /* Sleep until the cluster has changed since its count of changes was `seen`, or a request was
- * posted that this thread can complete. False: interrupted. */
+ * posted that this thread can complete; one that is to end completes none. False: interrupted. */
 static bool wait_for_change(struct event_owner *o, struct event_cluster *c, uint32_t seen)
 {
     struct waiter w;
     int err = 0;
 
     wait_enqueue(&c->queue, &w);
-    if (changes_of(c) == seen && !event_is_posted(o))
+    if (changes_of(c) == seen && (thread_killed() || !event_is_posted(o)))
         err = wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER);
     wait_finish(&w);
     if (changes_of(c) != seen) {

@@ -408,6 +408,7 @@ int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type
     } else if (has_room(q, m) && order_empty(&q->senders)) {
         deliver(q, m, c->pid);
         show(q, m, &p);
+        admit(q); /* who came meanwhile may have waited for the room of a message that is gone */
     } else {
         err = wait ? sleep_in(q, &q->senders, &s) : -EAGAIN;
         if (err == -ERESTARTNOHAND)

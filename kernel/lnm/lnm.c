@@ -232,11 +232,13 @@ static cond_t delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t
                          struct lnm_deletion *d)
 {
     while (d->steps++ < LNM_AT_ONCE) {
-        struct lnm_name *n = lnm_name_in_table(d->stays ? treap_next(&d->stays->in_table)
-                                                        : treap_first(&t->names));
+        struct list *l = d->stays ? list_next(&t->names, &d->stays->in_table)
+                                  : list_first(&t->names);
+        struct lnm_name *n;
 
-        if (!n)
+        if (!l)
             return SS$_NORMAL;
+        n = list_entry(l, struct lnm_name, in_table);
         if (n->mode < mode || n == t->name || !may_go(who, n)) {
             d->stays = n;
             continue;

@@ -3,13 +3,11 @@
  * of the directories, the process's first; names in the order of their definition. A caller
  * continues from the last name it has shown, which is found by its table's position and the hash,
  * so that listing all names takes time in proportion to their number. If that name has been deleted
- * meanwhile, the caller has to count from the start. The n-th name of a table is found in its tree,
- * in logarithmic time; those of all tables are counted by table.
+ * meanwhile, the caller has to count from the start.
  *
  * The LNM mutex is held shared, also while the callback runs; nothing is allocated.
  */
 #include "kernel/lnm/lnm_private.h"
-#include "kernel/sched/thread.h"
 
 struct walk {
     const struct lnm_who *who;
@@ -21,14 +19,23 @@ struct walk {
     const struct lnm_name *found;
 };
 
-/* The wanted name, if it is in this table; NULL: it is in a later one. */
-static struct lnm_name *count_down(const struct lnm_table *t, struct walk *w)
+static struct lnm_name *name_at(struct list *l)
 {
+    return l ? list_entry(l, struct lnm_name, in_table) : NULL;
+}
+
+/* The wanted name, if it is in this table; NULL: it is in a later one. */
+static struct lnm_name *count_down(struct lnm_table *t, struct walk *w)
+{
+    struct list *l = list_first(&t->names);
+
     if (w->left >= t->count) {
         w->left -= t->count;
         return NULL;
     }
-    return lnm_name_in_table(treap_nth(&t->names, w->left));
+    while (w->left--)
+        l = list_next(&t->names, l);
+    return name_at(l);
 }
 
 static cond_t walk_table(struct lnm_table *t, void *arg)
@@ -49,53 +56,23 @@ static cond_t walk_table(struct lnm_table *t, void *arg)
             return SS$_NONEXPR;
         w->passed = true;
         if (w->next)
-            n = lnm_name_in_table(treap_next(&n->in_table));
+            n = name_at(list_next(&t->names, &n->in_table));
     }
     w->found = n;
     return n ? SS$_NORMAL : SS$_NOLOGNAM;
 }
 
-/* The first name of a table that is at least that old; NULL: there is none. */
-static struct lnm_name *name_from(const struct lnm_table *t, uint64_t age)
-{
-    struct lnm_name *best = NULL;
-
-    for (struct treap_node *at = t->names.root; at;)
-        if (lnm_name_in_table(at)->age >= age) {
-            best = lnm_name_in_table(at);
-            at = at->left;
-        } else {
-            at = at->right;
-        }
-    return best;
-}
-
-/* Let go of the mutex for a moment. False: the thread is to end, and the mutex is not held. */
-static bool pause(void)
-{
-    bool wanted = mutex_wanted(&lnm_mutex);
-
-    mutex_unlock_shared(&lnm_mutex);
-    if (wanted)
-        thread_yield();
-    return !thread_killed() && mutex_lock_shared_killable(&lnm_mutex) == 0;
-}
-
-/* Every table that a directory names. Directories stay, but a user can define thousands of names in
- * them: the mutex is released after each LNM_AT_ONCE of these, and the walk goes on by age.
- * SS$_ABORT: it is not held any more. */
+/* Every table that a directory names. */
 static cond_t walk_directory(struct lnm_table *directory, struct walk *w)
 {
-    cond_t status = SS$_NOLOGNAM;
     struct lnm_name *n;
-    unsigned steps = 0;
+    cond_t status = SS$_NOLOGNAM;
 
-    for (uint64_t age = 0; status == SS$_NOLOGNAM && (n = name_from(directory, age));) {
-        age = n->age + 1;
+    list_for_each_entry(n, &directory->names, in_table) {
         if (n->header)
             status = walk_table(n->header, w);
-        if (status == SS$_NOLOGNAM && ++steps % LNM_AT_ONCE == 0 && !pause())
-            return SS$_ABORT;
+        if (status != SS$_NOLOGNAM)
+            break;
     }
     return status;
 }
@@ -135,8 +112,6 @@ static cond_t walk(struct walk *w, struct lnm_string table_name,
         status = walk_directory(w->who->space->directory, w);
         if (status == SS$_NOLOGNAM)
             status = walk_directory(lnm_system_directory, w);
-        if (status == SS$_ABORT)
-            return status;
     }
     if (w->found)
         status = show(w, fn, arg);

@@ -46,6 +46,7 @@ struct lnm_name *lnm_name_alloc(struct lnm_string name, uint8_t mode, uint32_t a
                            .attributes = attributes,
                            .mode = mode,
                            .length = (uint8_t)name.length};
+    list_init(&n->in_table);
     memcpy(n->text, name.s, name.length);
     return n;
 }
@@ -73,6 +74,7 @@ struct lnm_name *lnm_name_copy(const struct lnm_name *n)
         return NULL;
     memcpy(copy, n, n->size);
     copy->account = account;
+    list_init(&copy->in_table);
     copy->table = copy->header = NULL;
     return copy;
 }
@@ -297,8 +299,7 @@ void lnm_insert(struct lnm_table *t, struct lnm_name *n)
         __atomic_fetch_add(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     n->table = t;
     enter(t, n);
-    n->age = t->next_age++;
-    treap_append(&t->names, &n->in_table);
+    list_add_tail(&t->names, &n->in_table);
     t->count++;
     t->quota_of->charged += lnm_cost(n);
 }
@@ -311,7 +312,7 @@ void lnm_remove(struct lnm_name *n)
     if (has_prefix(n))
         __atomic_fetch_sub(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     treap_remove(&h->buckets[n->node.hash & (h->nbuckets - 1)], &n->node);
-    treap_take_out(&t->names, &n->in_table);
+    list_remove(&n->in_table);
     h->removed++;
     t->count--;
     t->quota_of->charged -= lnm_cost(n);

@@ -45,15 +45,14 @@ struct lnm_translation { /* in the block of its name, 8-byte aligned */
     char text[];
 };
 
-struct lnm_name {               /* LNMB: one block with its translations */
-    struct treap_node node;     /* in its bucket */
-    struct treap_node in_table; /* in table.names, in the order of definition */
-    uint64_t age;               /* ascends in that order; not used again */
-    struct lnm_table *table;    /* the table that contains it */
-    struct lnm_table *header;   /* the table that it names, or NULL */
-    uint32_t size;              /* bytes of the block */
-    uint16_t used;              /* bytes filled in: at most 34 K, with 128 translations */
-    uint16_t account;           /* charged for the block (mm/pool/pool_charged.h); constant */
+struct lnm_name {             /* LNMB: one block with its translations */
+    struct treap_node node;   /* in its bucket */
+    struct list in_table;     /* in table.names, in the order of definition */
+    struct lnm_table *table;  /* the table that contains it */
+    struct lnm_table *header; /* the table that it names, or NULL */
+    uint32_t size;            /* bytes of the block */
+    uint16_t used;            /* bytes filled in: at most 34 K, with 128 translations */
+    uint16_t account;         /* charged for the block (mm/pool/pool_charged.h); constant */
     uint32_t attributes;
     uint8_t mode, length, translations;
     char text[]; /* the name, then the translations */
@@ -62,8 +61,7 @@ struct lnm_name {               /* LNMB: one block with its translations */
 struct lnm_table { /* LNMTH */
     struct list sibling, children;
     struct lnm_table *parent;
-    struct treap names; /* by age; it counts */
-    uint64_t next_age;
+    struct list names;
     uint32_t count;
     uint32_t flags; /* LNM_BUILT_IN and the others above */
     uint32_t uic_group, uic_member, prot;
@@ -96,12 +94,6 @@ struct lnm_space {
 
 extern struct mutex lnm_mutex;
 extern struct lnm_table *lnm_system_directory;
-
-/* Of a node of table.names; NULL for NULL. */
-static inline struct lnm_name *lnm_name_in_table(struct treap_node *n)
-{
-    return n ? container_of(n, struct lnm_name, in_table) : NULL;
-}
 
 static inline struct lnm_string lnm_name_string(const struct lnm_name *n)
 {

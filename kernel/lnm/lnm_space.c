@@ -372,9 +372,9 @@ struct lnm_space *lnm_space_create(void)
    that defined them. SS$_ABORT: the thread is to end. */
 static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
-    struct lnm_name *n = lnm_name_in_table(treap_first(&from->names));
+    struct lnm_name *n;
 
-    for (; n; n = lnm_name_in_table(treap_next(&n->in_table))) {
+    list_for_each_entry(n, &from->names, in_table) {
         struct lnm_name *copy;
 
         if (thread_killed())

@@ -66,8 +66,7 @@ struct lnm_table *lnm_table_alloc(struct lnm_string name, uint8_t mode, uint32_t
     *t = (struct lnm_table){.account = account, .mode = mode, .name = n, .limit = UINT64_MAX};
     list_init(&t->sibling);
     list_init(&t->children);
-    t->names = (struct treap){NULL};
-    t->next_age = 0;
+    list_init(&t->names);
     n->header = t;
     return t;
 }
@@ -125,7 +124,8 @@ void lnm_deletion_begin(struct lnm_deletion *d, const struct lnm_hash *h)
 /* The last name of t but its own, which a directory contains, and is the first there. */
 static struct lnm_name *last_name(const struct lnm_table *t)
 {
-    struct lnm_name *n = lnm_name_in_table(treap_last(&t->names));
+    struct list *l = list_last(&t->names);
+    struct lnm_name *n = l ? list_entry(l, struct lnm_name, in_table) : NULL;
 
     return n == t->name ? NULL : n;
 }

@@ -19,18 +19,23 @@
 
 struct event_owner *process_events_of_locked(struct process *p)
 {
-    if (!p->events)
-        p->events = event_owner_create(process_first_thread_locked(p)->thread,
-                                       (uint16_t)(p->account - accounts));
-    if (p->events)
-        event_owner_ref(p->events);
-    return p->events;
+    struct event_owner *o = p->events;
+
+    if (!o) {
+        o = event_owner_create(process_first_thread_locked(p)->thread,
+                               (uint16_t)(p->account - accounts));
+        /* Readers without the lock see it only when it is complete. */
+        __atomic_store_n(&p->events, o, __ATOMIC_RELEASE);
+    }
+    if (o)
+        event_owner_ref(o);
+    return o;
 }
 
 struct event_owner *process_events(void)
 {
     struct process *p = process_self();
-    struct event_owner *o = p->events;
+    struct event_owner *o = process_events_now(p);
     ipl_t ipl;
 
     if (likely(o != NULL))
@@ -50,7 +55,7 @@ void process_events_exec(struct process *p)
     p->exit_routine = 0; /* before the rundown: kernel/sys/vms/process.c */
     spin_unlock(&process_lock, ipl);
     __atomic_store_n(&p->ast_return, 0, __ATOMIC_RELAXED);
-    if (p->events)
+    if (process_events_now(p))
         event_rundown(p->events);
 }
 
@@ -87,7 +92,7 @@ int process_ast_push(struct trapframe *f, const struct event_ast *ast)
 
 int process_ast_pop(struct trapframe *f)
 {
-    struct event_owner *o = process_self()->events;
+    struct event_owner *o = process_events_now(process_self());
     sigset_t mask;
 
     if (sigframe_pop(f, f->usp, false, &mask) != 0)

@@ -19,10 +19,22 @@ struct event_owner *process_events_of_locked(struct process *p);
 void process_events_exec(struct process *p);
 void process_events_end(struct process *p);
 
+/* The owner of p, if it has one, with what its maker stored before; it stays until p ends. */
+static inline struct event_owner *process_events_now(const struct process *p)
+{
+    struct event_owner *o = __atomic_load_n(&p->events, __ATOMIC_RELAXED);
+
+    if (unlikely(o != NULL))
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with process_events_of_locked() */
+    return o;
+}
+
 /* Has the current thread of p an AST to take, or requests to complete? */
 static inline bool process_ast_pending(const struct process *p)
 {
-    return unlikely(p->events != NULL) && event_is_asked(p->events);
+    struct event_owner *o = process_events_now(p);
+
+    return unlikely(o != NULL) && event_is_asked(o);
 }
 /* Push a frame on the user stack and make f enter the AST's routine. 0, or -EFAULT when the stack
  * cannot take it. */

@@ -270,6 +270,7 @@ void crash_report(const struct trapframe *f, const struct signal_info *info)
 {
     struct process *p = process_self();
     struct crash_frame frame = {.pc = trap_pc(f, info), .sp = f->usp, .ra = f->ra, .t9 = f->t9};
+    char name[PROCESS_NAME_BYTES];
     uint32_t left_out;
 
     if (!may_report())
@@ -277,7 +278,7 @@ void crash_report(const struct trapframe *f, const struct signal_info *info)
     left_out = __atomic_exchange_n(&reports_left_out, 0, __ATOMIC_RELAXED);
     if (left_out)
         printk("%u more crashes were not reported\n", left_out);
-    printk("%s (%u): %s\n", p->name, p->pid, signal_text(info->signo));
+    printk("%s (%u): %s\n", process_name_text(p, name), p->pid, signal_text(info->signo));
     explain(p->aspace, info, frame.pc);
     if (info->signo == SIGSEGV || info->signo == SIGBUS)
         print_mappings(p->aspace, info->addr);

@@ -271,7 +271,6 @@ static void give_back(struct process *p)
 
     process_alarm_end(p);
     posix_timers_end(p);
-    process_events_end(p);
     if (unlikely(p->sem_undos.used))
         sem_end(&p->sem_undos);
     p->files = NULL;
@@ -279,6 +278,7 @@ static void give_back(struct process *p)
     lnm_space_free(p->names);
     p->names = NULL;
     path = leave_program(p, &as, &fs);
+    process_events_end(p); /* without an address space it gets no others */
     process_fs_end(p, fs);
     program_path_unref(path);
     if (as) /* a run_hook may have released that of the first process */
@@ -303,9 +303,11 @@ static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t sta
 
 static void name_signal(const struct process *p, uint32_t sig)
 {
+    char name[PROCESS_NAME_BYTES];
+
     if (sig && sig != SIGKILL && sig != SIGTERM && sig != SIGINT && sig != SIGPIPE &&
         sig != SIGHUP && sig != SIGALRM)
-        printk("%s (%u): ended by signal %u\n", p->name, p->pid, sig);
+        printk("%s (%u): ended by signal %u\n", process_name_text(p, name), p->pid, sig);
 }
 
 void process_end(struct process *p, uint32_t status)

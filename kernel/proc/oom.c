@@ -89,13 +89,13 @@ static void tell(const char *name, const struct choice *c, uint32_t uid)
 static void kill_chosen(const struct choice *c)
 {
     struct signal_info info = {.signo = SIGKILL, .code = SI_KERNEL};
-    char name[sizeof(((struct process *)0)->name)] = "";
+    char name[PROCESS_NAME_BYTES] = "";
     uint32_t uid = 0;
     ipl_t ipl = spin_lock(&process_lock);
     struct process *p = process_find_locked(c->pid);
 
     if (p && p->state == PROCESS_LIVE && p->sig) {
-        str_copy(name, p->name, sizeof(name));
+        process_name_text(p, name);
         uid = p->uid;
         signal_send(p, &info);
     }
@@ -153,11 +153,12 @@ void process_no_memory(void)
 {
     static bool busy; /* atomic: a thread is choosing */
     struct process *p = process_self();
+    char name[PROCESS_NAME_BYTES];
     unsigned rounds;
     bool own;
 
     if (thread_self()->failure) { /* the failure was injected: waiting does not help */
-        printk("%s (%u): out of memory, killed\n", p->name, p->pid);
+        printk("%s (%u): out of memory, killed\n", process_name_text(p, name), p->pid);
         signal_force(SIGKILL, SI_KERNEL, 0);
         return;
     }

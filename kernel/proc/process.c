@@ -439,3 +439,13 @@ bool process_kill_group(uint32_t pgid, int sig, int code)
     process_for_group(pgid, kill_visit, &k);
     return k.taken != 0;
 }
+
+const char *process_name_text(const struct process *p, char text[PROCESS_NAME_BYTES])
+{
+    _Static_assert(sizeof(p->name) == PROCESS_NAME_BYTES, "the longest name fits");
+
+    str_copy(text, p->name, PROCESS_NAME_BYTES);
+    for (char *c = text; *c; c++)
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
+    return text;
+}

@@ -215,6 +215,10 @@ struct uthread *process_first_thread_locked(const struct process *p);
 /* The process after p in the order of process_for_each; NULL: p is the last, or it is behind the
  * places of as many walks as are looked at in one hold. Table lock held. */
 struct process *process_next_locked(const struct process *p);
+/* p's name for a message of the kernel: its user chose it, so what is not printable is a question
+ * mark. Returns text. Table lock held, or p is the current process. */
+#define PROCESS_NAME_BYTES 16u
+const char *process_name_text(const struct process *p, char text[PROCESS_NAME_BYTES]);
 /* Call fn for each process under the table lock, which is dropped between portions (walk.h), until
  * fn returns PROCESS_STOP. p->aspace is valid or NULL during the call. After PROCESS_PAUSE the lock
  * is dropped at once, because fn has done much. */

@@ -632,12 +632,12 @@ static inline bool handle(struct trapframe *f, struct process *p, struct uthread
 
 /* Deliver an AST, if there is one to be delivered to this thread: on top of the handlers, so that
  * its routine runs before them. For the call that it interrupts it is a handler with SA_RESTART. */
-static void __attribute__((noinline)) deliver_ast(struct trapframe *f, struct process *p)
+static void __attribute__((noinline)) deliver_ast(struct trapframe *f, struct event_owner *o)
 {
     struct event_ast ast;
 
-    event_absorb(p->events);
-    if (!event_take_ast(p->events, &ast))
+    event_absorb(o);
+    if (!event_take_ast(o, &ast))
         return;
     finish_call(f, true, true);
     if (process_ast_push(f, &ast) != 0)
@@ -665,6 +665,7 @@ void signal_deliver(struct trapframe *f)
     struct process *p = process_self();
     struct uthread *u = uthread_self();
     struct sighand *s = p->sig;
+    struct event_owner *events;
     struct taken t;
     int sig;
 
@@ -702,8 +703,9 @@ void signal_deliver(struct trapframe *f)
             stop(s, sig);
     }
     free_gone(s);
-    if (unlikely(p->events != NULL))
-        deliver_ast(f, p);
+    events = process_events_now(p);
+    if (unlikely(events != NULL))
+        deliver_ast(f, events);
     finish_call(f, false, false);
     if (u->restore_saved) { /* sigsuspend, and no signal had a handler */
         u->restore_saved = false;

@@ -22,8 +22,9 @@
  * The bit is set in a word with a holder only, by a waiter on the queue, so that a release follows
  * that wakes the first of the queue, or finds that who set it is awake. Whoever takes a reserved
  * word clears it; another waiter that had lost as often sets it again when it loses once more. So
- * who waits is overtaken MUTEX_LOSSES times by threads that came later, and then only by others
- * that were woken, each of which had a turn before it.
+ * who waits is overtaken MUTEX_LOSSES times by threads that came later, and then by others that
+ * were woken; each of these may clear its bit before it has its turn, and so may a waiter that is
+ * killed, which lets one more of those that came later in for each of them.
  *
  * No wake-up is lost. A waiter first enters the queue, and sleeps only after it has seen, in one
  * atomic step, a word that it cannot take and that has WAITERS set. So there is a holder whose

@@ -141,6 +141,8 @@ static int copy_present(struct aspace *as, vaddr_t va, void *to, const void *fro
 
 int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n)
 {
+    if (va >= LAYOUT_USER_TOP || n > LAYOUT_USER_TOP - va)
+        return -EFAULT;
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         int err = copy_present(as, va, buf, NULL, n);
 

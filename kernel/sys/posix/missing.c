@@ -104,12 +104,13 @@ static const char *name_of(uint64_t number)
 static void report(uint64_t number)
 {
     const char *name = name_of(number);
+    char text[PROCESS_NAME_BYTES];
 
+    process_name_text(process_self(), text);
     if (name)
-        printk("%s: system call %lu, %s, is not there\n", process_self()->name,
-               (unsigned long)number, name);
+        printk("%s: system call %lu, %s, is not there\n", text, (unsigned long)number, name);
     else
-        printk("%s: system call %lu is not there\n", process_self()->name, (unsigned long)number);
+        printk("%s: system call %lu is not there\n", text, (unsigned long)number);
 }
 
 /* Calls that the C library tries at every program start and does not need. They are not reported,

@@ -222,6 +222,13 @@ static void proc_end(struct inode *i)
         inode_unref(parent); /* at most five directories deep */
 }
 
+/* Entries are what the kernel says they are; some stay in memory, for all. */
+static int proc_change(struct inode *i, const struct fs_change *to)
+{
+    (void)i, (void)to;
+    return -EPERM;
+}
+
 static const struct inode_ops proc_ops = {
     .lookup = proc_lookup,
     .create = proc_create,
@@ -233,6 +240,7 @@ static const struct inode_ops proc_ops = {
     .readlink = proc_readlink,
     .follow = proc_follow,
     .resize = proc_resize,
+    .change = proc_change,
     .end = proc_end,
     .file_ops = &proc_file_ops,
 };

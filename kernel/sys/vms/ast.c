@@ -43,7 +43,7 @@ cond_t vms_setast(uint64_t enbflg)
    return. SS$_NORMAL. */
 cond_t vms_clrast(void)
 {
-    struct event_owner *o = process_self()->events;
+    struct event_owner *o = process_events_now(process_self());
 
     if (o)
         event_ast_over(o, true);

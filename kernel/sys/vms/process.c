@@ -16,6 +16,19 @@
 #include "kernel/sys/vms/target.h"
 #include "mm/pool/pool_charged.h"
 
+/* A UIC follows the effective ids. A process whose real or saved user is another one acts for that
+   user for a while, and is protected from him as from kill(): by whose process it really is. */
+static bool may_control(const struct process *self, const struct process *p)
+{
+    uint32_t uid = process_uid(p), suid = __atomic_load_n(&p->suid, __ATOMIC_RELAXED);
+    uint32_t caller = process_uid(self);
+
+    if (!vms_target_allowed(self, p))
+        return false;
+    return p == self || (process_privileges(self) & PRV_WORLD) || caller == uid || caller == suid ||
+           (uid == process_euid(p) && suid == uid);
+}
+
 /* Call action with the process that the arguments name and the table lock held, and write its
    number to *pidadr. The action's result, or SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO. */
 static cond_t act(vaddr_t pidadr, vaddr_t prcnam, cond_t (*action)(struct process *p, uint64_t arg),
@@ -34,7 +47,7 @@ static cond_t act(vaddr_t pidadr, vaddr_t prcnam, cond_t (*action)(struct proces
     ipl = vms_target_lock(&t, &p);
     if (!p || p->state != PROCESS_LIVE || !p->nthreads || !p->aspace)
         status = SS$_NONEXPR;
-    else if (!vms_target_allowed(process_self(), p))
+    else if (!may_control(process_self(), p))
         status = SS$_NOPRIV;
     else
         status = action(p, arg);

@@ -73,7 +73,7 @@ cond_t vms_setimr(uint64_t efn, uint64_t daytim, uint64_t astadr, uint64_t reqid
 /* $CANTIM(reqidt, acmode): SS$_NORMAL, SS$_IVACMODE. */
 cond_t vms_cantim(uint64_t reqidt, uint64_t acmode)
 {
-    struct event_owner *o = process_self()->events;
+    struct event_owner *o = process_events_now(process_self());
     cond_t status = vms_access_mode(acmode);
 
     if (status == SS$_NORMAL && o)

@@ -121,7 +121,13 @@ def main() -> int:
         for name in (SYMBOLS, PROGRAM):
             shutil.copy(found / name, folder / name)
         links = (found / LINKS).read_text()
-    except (ProgramError, OSError, subprocess.CalledProcessError, tarfile.TarError) as error:
+    except (
+        ProgramError,
+        OSError,
+        subprocess.CalledProcessError,
+        ValueError,
+        tarfile.TarError,
+    ) as error:
         (folder / ABSENT).write_text(f"{error}\n")
         print(
             f"BusyBox is not in the image, which has a simple shell instead ({folder / ABSENT} says"

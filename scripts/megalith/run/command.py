@@ -327,12 +327,20 @@ def named_programs(command: list[str], additions: list[tuple[Path, str]]) -> set
     return set(re.findall(r"/((?:tests|bench)/\w+)", "\n".join(texts)))
 
 
+def is_program(name: str) -> bool:
+    """Is there a source of tests/NAME or bench/NAME, a file or a folder?"""
+    place = TOP / "userland" / name
+    return place.with_name(f"{place.name}.c").is_file() or any(place.glob("*.c"))
+
+
 def test_programs(options: argparse.Namespace, command: list[str]) -> set[str]:
     """The programs of /tests and /bench that this run needs besides those of the image."""
     if options.tests:
         folders = (TOP / "userland/tests", TOP / "userland/bench")
-        return {f"{path.parent.name}/{path.stem}" for f in folders for path in f.iterdir()}
-    return named_programs(command, options.additions)
+        named = {f"{path.parent.name}/{path.stem}" for f in folders for path in f.iterdir()}
+    else:
+        named = named_programs(command, options.additions)
+    return set(filter(is_program, named))
 
 
 @cache
@@ -611,8 +619,8 @@ def build(programs: set[str]) -> bool:
         return True
     BUILD.mkdir(exist_ok=True)
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    there = [name for name in sorted(programs) if list((TOP / "userland").glob(f"{name}*"))]
-    make = ["make", "-s", "-C", str(TOP), "kernel", "initrd", *(f"build/initrd/{n}" for n in there)]
+    named = (f"build/initrd/{name}" for name in sorted(programs))
+    make = ["make", "-s", "-C", str(TOP), "kernel", "initrd", *named]
     with open(BUILD / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return subprocess.run(make, env=clean, stdin=subprocess.DEVNULL, stdout=2).returncode == 0

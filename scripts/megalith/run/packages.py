@@ -49,7 +49,10 @@ def apt_options() -> list[str]:
     ).stdout
     lines = set()
     for target in targets.splitlines():
-        uri, suite, *key = target.split()
+        uri, _, rest = target.partition(" ")
+        suite, *key = rest.split() or [""]
+        if "://" not in uri or not suite:
+            continue  # a line of a key that stands in the list of sources itself
         signed = f"[signed-by={key[0]}] " if key and key[0].startswith("/") else ""
         if not signed and KEYRING.exists():
             signed = f"[signed-by={KEYRING}] "
