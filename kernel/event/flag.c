@@ -21,6 +21,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/event/event_private.h"
+#include "kernel/sched/thread.h"
 
 void event_cluster_init(struct event_cluster *c)
 {
