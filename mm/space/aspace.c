@@ -224,7 +224,7 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
 
     if (!second)
         return;
-    e = aspace_lookup_locked(as, va);
+    e = aspace_entry_locked(as, va);
     second->start = va;
     second->end = e->end;
     second->prot = e->prot;
@@ -244,13 +244,13 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
 
 int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
 {
-    struct map_entry *e = aspace_lookup_locked(as, low), *first, *second;
+    struct map_entry *e = low ? aspace_entry_locked(as, low) : NULL, *first, *second;
     int err = split_prepare(as, e, low, &first);
 
     if (err)
         return err;
     if (!e || high < low || e->end < high) /* otherwise e extends across high, or ends there */
-        e = aspace_lookup_locked(as, high);
+        e = high ? aspace_entry_locked(as, high) : NULL;
     err = split_prepare(as, e, high, &second);
     if (!err) {
         split_commit(as, low, first);
@@ -340,22 +340,29 @@ static int place(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t align, u
     return *va ? 0 : -ENOMEM;
 }
 
+/* Is there room within the limits for a mapping at va if what it replaces there goes? */
+static __attribute__((noinline)) bool may_replace_locked(struct aspace *as, vaddr_t va,
+                                                         uint64_t len, bool data)
+{
+    uint64_t replaced = 0;
+
+    for (struct map_entry *e = aspace_first_in_locked(as, va, va + len); e && !thread_killed();
+         e = aspace_first_in_locked(as, e->end, va + len))
+        replaced += MIN(e->end, va + len) - MAX(e->start, va);
+    return replaced && aspace_may_grow_locked(as, len - replaced, data);
+}
+
 /* Is there room within the process's limits for a mapping at va, which replaces what is there? */
-static bool may_map_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
-                           unsigned flags)
+static inline bool may_map_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
+                                  unsigned flags)
 {
     bool data = (prot & MAP_W) && !(flags & (MAPF_SHARED | MAPF_GROWSDOWN));
-    uint64_t replaced = 0;
 
     if (unlikely(as->counts.entries > ASPACE_ENTRIES_MAX))
         return false;
     if (likely(aspace_may_grow_locked(as, len, data)))
         return true;
-    for (struct map_entry *e = aspace_first_in_locked(as, va, va + len);
-         e && (flags & MAPF_FIXED) && !thread_killed();
-         e = aspace_first_in_locked(as, e->end, va + len))
-        replaced += MIN(e->end, va + len) - MAX(e->start, va);
-    return replaced && aspace_may_grow_locked(as, len - replaced, data);
+    return (flags & MAPF_FIXED) && may_replace_locked(as, va, len, data);
 }
 
 int aspace_place_locked(struct aspace *as, vaddr_t *va, uint64_t len, uint64_t align, unsigned prot,
@@ -448,6 +455,26 @@ static bool grows(struct aspace *as, const struct map_entry *e, unsigned prot)
            e->max_prot == (MAP_R | MAP_W | MAP_X) && !region_border_locked(as, e->end);
 }
 
+/* Extend e by len bytes, if they are free and within the limits. Errors as for aspace_map_anon. */
+static int grow_locked(struct aspace *as, struct map_entry *e, uint64_t len)
+{
+    const struct list *l = list_next(&as->entries, &e->link);
+    vaddr_t next = l ? list_entry(l, const struct map_entry, link)->start : LAYOUT_USER_TOP;
+
+    if (!aspace_user_range(e->end, len) || region_overlaps_locked(as, e->end, len))
+        return -ENOMEM;
+    if (len > next - e->end)
+        return -EEXIST;
+    if (unlikely(!may_map_locked(as, e->end, len, e->prot, MAPF_FIXED_NOREPLACE)))
+        return -ENOMEM;
+    aspace_count_extent(as, e, (int64_t)len);
+    count_peak(&as->counts.vsize_peak, as->counts.vsize);
+    aspace_set_end_locked(as, e, e->end + len);
+    if (e->end == next) /* its other neighbour is as before */
+        aspace_merge_locked(as, e);
+    return 0;
+}
+
 int aspace_grow_anon(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
 {
     struct map_entry *e;
@@ -455,17 +482,8 @@ int aspace_grow_anon(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
 
     if (unlikely(err))
         return err;
-    e = aspace_lookup_locked(as, va - 1);
-    if (!e || e->end != va || !grows(as, e, prot))
-        err = -ENOENT;
-    if (!err)
-        err = aspace_place_locked(as, &va, len, PAGE_SIZE, prot, MAPF_FIXED_NOREPLACE);
-    if (!err) {
-        aspace_count_extent(as, e, (int64_t)len);
-        count_peak(&as->counts.vsize_peak, as->counts.vsize);
-        aspace_set_end_locked(as, e, va + len);
-        aspace_merge_locked(as, e);
-    }
+    e = aspace_entry_locked(as, va - 1);
+    err = e && e->end == va && grows(as, e, prot) ? grow_locked(as, e, len) : -ENOENT;
     mutex_unlock(&as->lock);
     return err;
 }

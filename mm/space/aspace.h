@@ -115,7 +115,7 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     struct treap region_by_id; /* the same regions by id */
     uint64_t next_region_id;
     bool locks_future;      /* mlockall(MCL_FUTURE); atomic */
-    struct map_entry *hint; /* entry of the last fault; atomic, cleared when the entry is removed */
+    struct map_entry *hint; /* found last, by a fault mostly; atomic, cleared when it is removed */
     struct tb_gather *gather; /* of a dying space: takes what its sections free; else NULL */
     struct fork_noted *noted; /* of a space that a fork fills (mm/space/fork.c); else NULL */
     uint64_t forks;           /* how often it was copied */

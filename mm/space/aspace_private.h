@@ -15,6 +15,28 @@ struct map_entry *map_entry_copy(const struct map_entry *from);
 void aspace_append_locked(struct aspace *as, struct map_entry *e);
 /* Take the entry out of the list and the tree; the caller frees it. Mutex exclusive. */
 void aspace_remove_locked(struct aspace *as, struct map_entry *e);
+/* The entry that was looked up last, if it holds va. Relaxed order: entries are changed, and the
+   hint is cleared, with the mutex held exclusively. Mutex at least shared. */
+static inline struct map_entry *aspace_hinted(const struct aspace *as, vaddr_t va)
+{
+    struct map_entry *e = __atomic_load_n(&as->hint, __ATOMIC_RELAXED);
+
+    return likely(e && va >= e->start && va < e->end) ? e : NULL;
+}
+
+/* As aspace_lookup_locked(), for callers that ask for the same entry again and again. */
+static inline struct map_entry *aspace_entry_locked(struct aspace *as, vaddr_t va)
+{
+    struct map_entry *e = aspace_hinted(as, va);
+
+    if (e)
+        return e;
+    e = aspace_lookup_locked(as, va);
+    if (e)
+        __atomic_store_n(&as->hint, e, __ATOMIC_RELAXED);
+    return e;
+}
+
 /* Move the end of e, within what is free behind it, or down. Mutex exclusive. */
 void aspace_set_end_locked(struct aspace *as, struct map_entry *e, vaddr_t end);
 /* A created region that began at `start` is gone, and so are the entries in it. Mutex exclusive. */

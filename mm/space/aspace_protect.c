@@ -33,7 +33,7 @@ static bool is_fixed(const struct map_entry *e, const struct wish *w)
  * as aspace_set_protection. *prepares: prepare() is to be called. */
 static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *w, bool *prepares)
 {
-    struct map_entry *e = aspace_lookup_locked(as, va);
+    struct map_entry *e = aspace_entry_locked(as, va);
 
     for (;;) {
         struct list *l;
@@ -60,7 +60,7 @@ static int check(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish *
 /* Is there a mapping at va whose protection will change? */
 static bool changes(struct aspace *as, vaddr_t va, const struct wish *w)
 {
-    const struct map_entry *e = aspace_lookup_locked(as, va);
+    const struct map_entry *e = aspace_entry_locked(as, va);
 
     return e && e->prot != prot_for(e, w);
 }
@@ -89,7 +89,7 @@ static int prepare(struct aspace *as, vaddr_t va, vaddr_t end, const struct wish
     int err = 0;
 
     while (!err && va < end) {
-        struct map_entry *e = aspace_lookup_locked(as, va);
+        struct map_entry *e = aspace_entry_locked(as, va);
 
         if (thread_killed())
             err = -EINTR;
@@ -111,7 +111,7 @@ static int set_locked(struct aspace *as, vaddr_t va, vaddr_t end, const struct w
     if (!err && unlikely(prepares))
         err = prepare(as, va, end, w);
     while (!err && va < end) {
-        struct map_entry *e = aspace_lookup_locked(as, va);
+        struct map_entry *e = aspace_entry_locked(as, va);
         unsigned prot = prot_for(e, w);
 
         va = e->end;

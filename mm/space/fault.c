@@ -25,27 +25,6 @@ static inline bool access_allowed(unsigned prot, enum fault_access access)
     return access == FAULT_EXEC ? (prot & MAP_X) != 0 : prot != 0;
 }
 
-/* The entry of the last fault, if it is that of va. Relaxed order: entries and the hint are changed
-   with the mutex held exclusively, and faults only set it to what they have found. */
-static inline struct map_entry *hinted(const struct aspace *as, vaddr_t va)
-{
-    struct map_entry *e = __atomic_load_n(&as->hint, __ATOMIC_RELAXED);
-
-    return likely(e && va >= e->start && va < e->end) ? e : NULL;
-}
-
-static inline struct map_entry *lookup_hinted(struct aspace *as, vaddr_t va)
-{
-    struct map_entry *e = hinted(as, va);
-
-    if (e)
-        return e;
-    e = aspace_lookup_locked(as, va);
-    if (e)
-        __atomic_store_n(&as->hint, e, __ATOMIC_RELAXED);
-    return e;
-}
-
 /* Nothing is mapped at va: perhaps a region grows to it. -EAGAIN: it has; -EFAULT; -ENOMEM; -EINTR.
    Mutex held shared on entry and return, and dropped in between. */
 static int outside(struct aspace *as, vaddr_t va)
@@ -78,7 +57,7 @@ int __attribute__((noinline)) aspace_fault_unlock(struct aspace *as, vaddr_t va,
     int err;
 
     do {
-        struct map_entry *e = lookup_hinted(as, va);
+        struct map_entry *e = aspace_entry_locked(as, va);
 
         if (unlikely(!e))
             err = outside(as, va);
@@ -186,7 +165,7 @@ int aspace_fault(struct aspace *as, vaddr_t va, enum fault_access access)
     va &= ~PAGE_MASK;
     if (unlikely(!mutex_quick_lock_shared(&as->lock)))
         return fault_wait(as, va, access);
-    e = hinted(as, va);
+    e = aspace_hinted(as, va);
     if (!e)
         return aspace_fault_unlock(as, va, access);
     if (access != FAULT_WRITE || !is_plain(e))

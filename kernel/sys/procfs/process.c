@@ -357,11 +357,12 @@ static long readlink_exe(const struct proc_inode *i, char *buf, size_t n)
 }
 
 static const struct proc_entry process_names[] = {
+    /* First, because the start of every static program looks it up. */
+    {.name = "exe", .mode = S_IFLNK | 0777, .readlink = readlink_exe},
     {.name = "cmdline", .mode = S_IFREG | 0444, .show = proc_show_arguments},
     {.name = "comm", .mode = S_IFREG | 0444, .show = proc_show_comm},
     {.name = "cwd", .mode = S_IFLNK | 0777, .readlink = readlink_cwd, .follow = follow_cwd},
     {.name = "environ", .mode = S_IFREG | 0400, .show = proc_show_environment},
-    {.name = "exe", .mode = S_IFLNK | 0777, .readlink = readlink_exe},
     {.name = "fd", .mode = S_IFDIR | 0500, .find = proc_find_fd, .next = proc_next_fd},
     {.name = "maps", .mode = S_IFREG | 0444, .show = proc_show_maps},
     {.name = "mem", .mode = S_IFREG | 0600, .memory = proc_copy_memory},

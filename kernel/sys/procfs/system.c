@@ -157,16 +157,17 @@ static long readlink_mounts(const struct proc_inode *i, char *buf, size_t n)
 static struct proc_inode self; /* filled in by procfs_boot() */
 
 static const struct proc_entry names[] = {
-    {.name = "cpuinfo", .mode = S_IFREG | 0444, .show = show_cpuinfo},
-    {.name = "filesystems", .mode = S_IFREG | 0444, .show = show_filesystems},
-    {.name = "meminfo", .mode = S_IFREG | 0444, .show = show_meminfo},
-    {.name = "mounts", .mode = S_IFLNK | 0777, .readlink = readlink_mounts},
-    PROC_FOLDER("net", proc_net_names),
+    /* First, because the start of every static program looks it up. */
     {.name = "self",
      .mode = S_IFLNK | 0777,
      .readlink = readlink_self,
      .follow = follow_self,
      .kept = &self},
+    {.name = "cpuinfo", .mode = S_IFREG | 0444, .show = show_cpuinfo},
+    {.name = "filesystems", .mode = S_IFREG | 0444, .show = show_filesystems},
+    {.name = "meminfo", .mode = S_IFREG | 0444, .show = show_meminfo},
+    {.name = "mounts", .mode = S_IFLNK | 0777, .readlink = readlink_mounts},
+    PROC_FOLDER("net", proc_net_names),
     {.name = "stat", .mode = S_IFREG | 0444, .show = show_stat},
     PROC_FOLDER("sys", proc_sys_names),
     PROC_FOLDER("sysvipc", proc_sysvipc),
