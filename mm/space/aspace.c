@@ -244,13 +244,13 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
 
 int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
 {
-    struct map_entry *e = low ? aspace_entry_locked(as, low) : NULL, *first, *second;
+    struct map_entry *e = aspace_lookup_locked(as, low), *first, *second;
     int err = split_prepare(as, e, low, &first);
 
     if (err)
         return err;
     if (!e || high < low || e->end < high) /* otherwise e extends across high, or ends there */
-        e = high ? aspace_entry_locked(as, high) : NULL;
+        e = aspace_lookup_locked(as, high);
     err = split_prepare(as, e, high, &second);
     if (!err) {
         split_commit(as, low, first);
