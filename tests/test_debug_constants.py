@@ -26,7 +26,7 @@ SAME = {
 # register numbers, bits of the host.
 OWN = {
     "scripts/gdb": {
-        *("LIST_LIMIT", "MASK", "ROWS_MAX", "SHOWN", "PACKETS_MAX"),
+        *("LIST_LIMIT", "MASK", "ROWS_MAX", "SHOWN", "PACKETS_MAX", "SECTIONS_MAX", "FREE_MAX"),
         *("REGISTERS", "SP", "PC", "THREAD_POINTER", "PS_USER", "SWITCH_FRAME", "WORDS"),
         *("LDAH_GP", "LDA_GP", "LOADED"),  # instructions that the compiler makes
     },
@@ -36,6 +36,9 @@ OWN = {
         *("OPCODE_JSR", "OPCODE_BSR", "KSEG_BYTES", "LEVEL_SHIFTS"),
         # of the picture
         *("HINT_COLOURS", "COLUMNS", "LEGEND_COLUMNS", "WIDTH", "LEFT", "ROWS", "ROW_HEIGHT"),
+        # of the page to explore
+        *("ALL_MAPPINGS_MAX", "MAPPINGS_MAX", "CELLS", "RUNS_MAX", "COLLECT_SECONDS"),
+        "ABBREVIATIONS",  # bytes of a table in a file of programs
     },
 }
 

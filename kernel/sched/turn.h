@@ -18,8 +18,8 @@
  * Who was woken, but was too late, comes back to the head of the queue; it leads nobody.
  *
  * The first TURN_USERS of the queue are compared with who comes, under the queue's spinlock; those
- * that came back count, too. Beyond them a user is not found, and has another leader: then it gets more turns than its due, but none
- * waits for ever.
+ * that came back count, too. Beyond them a user is not found, and has another leader: then it gets
+ * more turns than its due, but none waits for ever.
  *
  * The functions on lists know no threads, are also used on the host, and are called with the queue
  * locked. Nothing here allocates or fails.

@@ -135,15 +135,17 @@ static struct dsc$descriptor_s table_names[] = {TABLE("LNM$PROCESS"), TABLE("LNM
                                                 TABLE("LNM$FILE_DEV"), TABLE("FUZZ1")};
 static ILE3 items[3];
 
-static void make_name(void)
+#define NAMES 4u
+
+static void name_section(unsigned number)
 {
-    uint16_t n = (uint16_t)snprintf(section_name, sizeof(section_name), "FUZZ%u",
-                                    (unsigned)draw(4));
+    uint16_t n = (uint16_t)snprintf(section_name, sizeof(section_name), "FUZZ%u", number);
 
     short_name = (struct dsc$descriptor_s){n, DSC$K_DTYPE_T, DSC$K_CLASS_S, section_name};
     long_name = (struct dsc64$descriptor_s){1, DSC64$K_DTYPE_T, DSC64$K_CLASS_S, -1,
                                             n, section_name};
 }
+static void make_name(void) { name_section((unsigned)draw(NAMES)); }
 
 /* One of the process's ids is root's. Then the effects of its calls stay below HOME, whatever its
  * effective id is just now: another thread may change that, and the id for files is another one. */
@@ -913,6 +915,25 @@ static void delete_sections(void)
     }
 }
 
+/* Deletes the permanent common clusters of event flags, of the groups that the calls can set. */
+static void delete_clusters(void)
+{
+    for (unsigned group = 0; group < 12; group++) {
+        pid_t pid = must_fork();
+        int status;
+
+        if (pid == 0) {
+            if (setgid(group) == 0)
+                for (unsigned n = 0; n < NAMES; n++) {
+                    name_section(n);
+                    sys$dlcefc(&short_name);
+                }
+            _exit(0);
+        }
+        waitpid(pid, &status, 0);
+    }
+}
+
 static void remove_ipc(void)
 {
     struct shm_info totals;
@@ -944,6 +965,7 @@ static struct totals settled(unsigned processes)
     }
     remove_files();
     delete_sections();
+    delete_clusters();
     remove_ipc();
     nap_ms(100); /* stacks of ended threads are freed */
     mega$control(MEGA_CTL_DRAIN, 0, 0, 0, 0, 0);

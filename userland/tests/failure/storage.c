@@ -365,7 +365,7 @@ const struct scenario storage_scenarios[] = {
     WITH("mount", SYS_mount, make, do_mount, NULL, 0),
     WITH("umount2", SYS_umount2, make, do_umount2, NULL, 0),
     WITH("oldumount", SYS_oldumount, make, do_oldumount, NULL, 0),
-    WITH("getdents", SYS_getdents, make, do_getdents, NULL, 0),
+    WITH("getdents", SYS_getdents, make, do_getdents, NULL, ABSORBS),
     PATH("sync", SYS_sync, NULL, NOTHING, 0),
     WITH("syncfs", SYS_syncfs, make, do_syncfs, NULL, NOTHING),
     WITH("sync_file_range", SYS_sync_file_range, make, do_sync_range, NULL, NOTHING),
