@@ -44,12 +44,6 @@ static int schdwk(void) { return sys$schdwk(0, 0, &soon, 0); }
 static int canwak(void) { return sys$canwak(0, 0); }
 static int hiber(void) { return sys$hiber(); }
 static int wake(void) { return sys$wake(0, 0); }
-static int forcex(void)
-{
-    unsigned parent = (unsigned)getppid();
-
-    return sys$forcex(&parent, 0, SS$_NORMAL);
-}
 static int getjpi(void) { return sys$getjpi(1, 0, 0, jpi, 0, 0, 0); }
 static int getsyi(void) { return sys$getsyi(1, 0, 0, syi, 0, 0, 0); }
 
@@ -61,7 +55,7 @@ static const struct {
     {"$WFLOR", wflor},   {"$WFLAND", wfland}, {"$SYNCH", synch},   {"$ASCEFC", ascefc},
     {"$DACEFC", dacefc}, {"$DCLAST", dclast}, {"$SETAST", setast}, {"$SETIMR", setimr},
     {"$SCHDWK", schdwk}, {"$CANWAK", canwak}, {"$HIBER", hiber},   {"$WAKE", wake},
-    {"$GETJPI", getjpi}, {"$GETSYI", getsyi}, {"$FORCEX", forcex},
+    {"$GETJPI", getjpi}, {"$GETSYI", getsyi},
 };
 
 static int child_result(pid_t pid)
