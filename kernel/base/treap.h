@@ -3,11 +3,10 @@
  * the ordering and the locking; nothing here allocates or fails.
  *
  * A tree is a treap: a binary search tree by the caller's key that is at the same time a heap by a
- * weight, which is a hash of the node's address, of the moment of its insertion and of a secret of
- * this boot. Users do not see the secret, so whatever keys they choose, in whatever order, the
- * expected depth is that of random insertions: about 2 ln n, 18 for 10,000 elements and 28 for a
- * million. Insertion and removal take one walk down and two rotations on average; since a node has
- * another weight each time, that average is also what a loop over both takes, in any tree.
+ * weight, which is a hash of the node's address and of a secret of this boot. Users see neither, so
+ * whatever keys they choose, in whatever order, the expected depth is that of random insertions:
+ * about 2 ln n, 18 for 10,000 elements and 28 for a million. Insertion and removal take one walk
+ * down and two rotations on average.
  *
  * To insert, the caller walks from the root to an empty link:
  *
@@ -27,7 +26,6 @@
 #ifndef KERNEL_BASE_TREAP_H
 #define KERNEL_BASE_TREAP_H
 
-#include "arch/alpha/hw/clock.h"
 #include "kernel/base/types.h"
 
 struct treap_node {
@@ -47,8 +45,7 @@ extern uint64_t treap_secret;
    equal distances, and with some secrets and sizes such trees are twice as deep. */
 static inline uint32_t treap_weight(const struct treap_node *n)
 {
-    uint64_t now = (uint64_t)clock_cycles() << 32; /* where addresses are alike */
-    uint64_t x = ((uint64_t)n ^ now ^ treap_secret) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t x = ((uint64_t)n ^ treap_secret) * UINT64_C(0x9E3779B97F4A7C15);
 
     return (uint32_t)(((x ^ x >> 32) * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }

@@ -26,6 +26,7 @@ enum { AGAIN = -EAGAIN, NO_DEVICE = -ENODEV, BROKEN = -EIO, FAULT = -EFAULT };
 
 /* ---- what the sources call ---- */
 
+uint32_t host_cycles;
 static int boot_result;
 static void (*sink)(const uint8_t bytes[ENTROPY_BYTES]);
 

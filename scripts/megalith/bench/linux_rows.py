@@ -177,7 +177,7 @@ def profiles_table(rows: list[Row], profile: list[Row]) -> str:
     """Rows far above their floors, function by function."""
     why, lines = reasons(), []
     for name in far(rows):
-        count = by_name(rows)[name]
+        count = next(p["alone"] for p in profile if p["row"] == name)
         times = f"{count / FLOORS[name]:.1f} times its floor of {FLOORS[name]:,}"
         lines.append([f"**{name.replace('_', ' ')}**", f"**{count:,.0f}**", times])
         chosen = shown(profile, name)

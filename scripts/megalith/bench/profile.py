@@ -227,7 +227,8 @@ def on_linux(program: Path, boot: bool) -> tuple[Stacks, int, str]:
 
 
 def of_rows(names: Iterable[str]) -> list[dict]:
-    """Instructions of one operation of /bench/rows, by row and function."""
+    """Instructions of one operation of /bench/rows, by row and function, and as the same run
+    measured it. Among other rows an operation costs more or less: their maps have other trees."""
     found = []
     for name in names:
         stacks, status, said = here([*linux_rows.MACHINE, "--", "/bench/rows", name], "timed")
@@ -237,7 +238,8 @@ def of_rows(names: Iterable[str]) -> list[dict]:
         for function, count in Profile(stacks).own.most_common():
             each = round(count / row["times"], 2)
             plain = function.removesuffix(KERNEL_MARK)
-            found.append({"row": name, "function": plain, "instructions": each})
+            alone = row["instructions"]
+            found.append({"row": name, "function": plain, "instructions": each, "alone": alone})
     return found
 
 

@@ -4,7 +4,7 @@
 
 #include "kernel/base/types.h"
 
-__attribute__((weak)) uint32_t host_cycles;
+extern uint32_t host_cycles;
 static inline uint32_t clock_cycles(void) { return host_cycles; }
 
 #endif
