@@ -107,26 +107,53 @@ static void refused(void)
     is_status(sys$cantim(0, 9), SS$_IVACMODE, "an access mode that does not exist");
 }
 
-static void cancel(void)
+/* Cancel timers of 30 ms with the identification `id` (0: all) after `set` has set them; again, if
+ * a busy host let them expire before. */
+static void cancel_in_time(void (*set)(void), unsigned long id, const char *what)
+{
+    int status;
+    long begin;
+
+    for (;;) {
+        calls = 0;
+        sys$clref(10);
+        sys$clref(11);
+        begin = now_ms();
+        set();
+        status = sys$cantim(id, 0);
+        if (now_ms() - begin < 30)
+            break;
+        nap(80); /* until all have expired */
+    }
+    is_status(status, SS$_NORMAL, "%s", what);
+    nap(80);
+}
+
+static void set_three(void)
 {
     __int64 soon = -30 * MS;
 
-    calls = 0;
-    sys$clref(10);
-    sys$clref(11);
     sys$setimr(10, &soon, note, 100, 0);
     sys$setimr(11, &soon, note, 200, 0);
     sys$setimr(11, &soon, note, 100, 0);
-    is_status(sys$cantim(100, 0), SS$_NORMAL, "two of three timers are cancelled");
-    nap(80);
+}
+
+static void set_two(void)
+{
+    __int64 soon = -30 * MS;
+
+    sys$setimr(10, &soon, note, 1, 0);
+    sys$setimr(10, &soon, note, 2, 0);
+}
+
+static void cancel(void)
+{
+    cancel_in_time(set_three, 100, "two of three timers are cancelled");
     is(calls, 1, "one is left");
     is(last, 200, "the other one");
     is_status(sys$clref(10), SS$_WASCLR, "no flag is set by what was cancelled");
-    sys$setimr(10, &soon, note, 1, 0);
-    sys$setimr(10, &soon, note, 2, 0);
-    is_status(sys$cantim(0, 0), SS$_NORMAL, "0 cancels all");
-    nap(80);
-    is(calls, 1, "none comes");
+    cancel_in_time(set_two, 0, "0 cancels all");
+    is(calls, 0, "none comes");
     is_status(sys$cantim(0, 0), SS$_NORMAL, "which is no error when there are none");
 }
 
