@@ -257,7 +257,7 @@ static inline void inode_ref(struct inode *i) { __atomic_fetch_add(&i->refs, 1, 
  * may wait. */
 static inline void inode_unref(struct inode *i)
 {
-    if (__atomic_fetch_sub(&i->refs, 1, __ATOMIC_ACQ_REL) == 1)
+    if (__atomic_fetch_sub(&i->refs, 1, __ATOMIC_RELEASE) == 1)
         inode_end(i);
 }
 /* Is gid the group of cred, or one of its supplementary groups? */

@@ -66,10 +66,10 @@ static inline void leave_inode(struct file *f)
         notify_event(f->inode, closing(f));
 }
 
-void file_unref(struct file *f)
+/* The last reference is gone. */
+static __attribute__((noinline)) void file_end(struct file *f)
 {
-    if (__atomic_fetch_sub(&f->refs, 1, __ATOMIC_ACQ_REL) != 1)
-        return;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* after what others did with it */
     if (unlikely(__atomic_load_n(&f->watches, __ATOMIC_ACQUIRE) != NULL))
         epoll_file_ends(f);
     if (f->inode)
@@ -79,6 +79,12 @@ void file_unref(struct file *f)
     if (f->inode)
         inode_unref(f->inode);
     file_free(f);
+}
+
+void file_unref(struct file *f)
+{
+    if (__atomic_fetch_sub(&f->refs, 1, __ATOMIC_RELEASE) == 1)
+        file_end(f);
 }
 
 /* The access, read (4) and write (2), that the open flags ask for. */

@@ -54,18 +54,12 @@ struct file *fd_get_far(const struct file_table *t, uint64_t fd)
     return c ? c->file[fd % FD_CHUNK] : NULL;
 }
 
-/* Is there a slot for fd, which is below FD_MAX? */
-static inline bool has_slot(const struct file_table *t, unsigned fd)
+/* The slot of fd, whose chunk is c; NULL: there is none. */
+static inline struct file **slot_in(struct file_table *t, struct fd_chunk *c, uint64_t fd)
 {
-    return likely(fd < t->size) || chunk_of(t, fd);
-}
-
-static void set_file(struct file_table *t, unsigned fd, struct file *f)
-{
-    if (likely(fd < t->size))
-        t->file[fd] = f;
-    else
-        chunk_of(t, fd)->file[fd % FD_CHUNK] = f;
+    if (likely(!c))
+        return fd < FD_FIRST && !t->chunk0 ? &t->first[fd] : NULL;
+    return &c->file[fd % FD_CHUNK];
 }
 
 static inline uint64_t *used_word(struct file_table *t, unsigned fd)
@@ -105,10 +99,9 @@ static void note_full(struct fd_directory *d, unsigned n, bool full)
 
 #define FULL_CHUNK ((1u << FD_CHUNK / 64) - 1)
 
-/* Mark fd, which has a slot, as used. */
-static void take(struct file_table *t, unsigned fd)
+/* Mark fd, which has a slot, as used; c: its chunk. */
+static inline void take(struct file_table *t, struct fd_chunk *c, unsigned fd)
 {
-    struct fd_chunk *c = chunk_of(t, fd);
     unsigned word = fd % FD_CHUNK / 64;
     uint64_t bit = UINT64_C(1) << fd % 64;
 
@@ -128,10 +121,10 @@ static void take(struct file_table *t, unsigned fd)
         note_full(t->more, fd / FD_CHUNK, true);
 }
 
-/* Mark fd as free. Returns its chunk if that is to be freed, which the caller does without lock. */
-static struct fd_chunk *release(struct file_table *t, unsigned fd)
+/* Mark fd as free; c: its chunk. Returns that if it is to be freed, which the caller does without
+   lock. */
+static inline struct fd_chunk *release(struct file_table *t, struct fd_chunk *c, unsigned fd)
 {
-    struct fd_chunk *c = chunk_of(t, fd);
     unsigned word = fd % FD_CHUNK / 64;
     uint64_t bit = UINT64_C(1) << fd % 64;
 
@@ -220,15 +213,21 @@ static unsigned lowest_free(const struct file_table *t, unsigned from)
 
 /* A descriptor of t that stood for f is closed. The locks of t's process on the file end with the
  * first of its descriptors that is closed, as POSIX has it. */
+static __attribute__((noinline)) void drop_told(struct file_table *t, struct file *f)
+{
+    if (f->inode)
+        lock_release(f->inode, t);
+    else
+        f->ops->left(f);
+    file_unref(f);
+}
+
 static inline void drop(struct file_table *t, struct file *f)
 {
-    if (f->inode) {
-        if (lock_any(f->inode))
-            lock_release(f->inode, t);
-    } else if (unlikely(f->ops->left != NULL)) {
-        f->ops->left(f);
-    }
-    file_unref(f);
+    if (unlikely(f->inode ? lock_any(f->inode) : f->ops->left != NULL))
+        drop_told(t, f);
+    else
+        file_unref(f);
 }
 
 /* ---- growth ---- */
@@ -510,21 +509,19 @@ int fd_set_cloexec(struct file_table *t, unsigned fd, bool on)
     return 0;
 }
 
-int fd_find(struct file_table *t, unsigned from)
+/* fd_find() in all cases. limit: of the current process, above `from`. */
+static __attribute__((noinline)) int find_free(struct file_table *t, unsigned from, uint64_t limit)
 {
-    uint64_t limit = rlimit_files(process_self());
-    bool fails;
+    bool fails = failure_inject(MEGA_ALLOC_FD);
 
-    if (from >= limit)
-        return -EINVAL;
-    fails = failure_inject(MEGA_ALLOC_FD);
     for (;;) {
         struct hold h = hold(t);
         unsigned fd = fails ? FD_MAX : lowest_free(t, from);
-        bool fits = fd < limit && has_slot(t, fd);
+        struct fd_chunk *c = chunk_of(t, fd);
+        bool fits = fd < limit && slot_in(t, c, fd);
 
         if (fits)
-            take(t, fd);
+            take(t, c, fd);
         let_go(t, h);
         if (likely(fits))
             return (int)fd;
@@ -535,14 +532,39 @@ int fd_find(struct file_table *t, unsigned from)
     }
 }
 
-static inline void fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
+/* A small table of one user needs neither the lock nor another slot, mostly. */
+int fd_find(struct file_table *t, unsigned from)
+{
+    uint64_t limit = rlimit_files(process_self());
+
+    if (likely(!fdtable_shared(t) && !t->chunk0 && !from && !failure_counting() && ~t->used)) {
+        unsigned fd = bit_lowest(~t->used);
+
+        if (likely(fd < limit)) {
+            t->used |= UINT64_C(1) << fd;
+            return (int)fd;
+        }
+    }
+    return from < limit ? find_free(t, from, limit) : -EINVAL;
+}
+
+static __attribute__((noinline)) void fill_and_mark(struct file_table *t, struct file *f,
+                                                    unsigned fd, bool cloexec)
 {
     struct hold h = hold(t);
 
-    set_file(t, fd, f);
-    if (unlikely(cloexec)) /* a number that was free has no mark */
+    *slot_in(t, chunk_of(t, fd), fd) = f;
+    if (cloexec) /* a number that was free has no mark */
         mark(t, fd, true);
     let_go(t, h);
+}
+
+static inline void fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
+{
+    if (likely(!fdtable_shared(t) && !cloexec && fd < t->size))
+        t->file[fd] = f;
+    else
+        fill_and_mark(t, f, fd, cloexec);
 }
 
 void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
@@ -553,7 +575,7 @@ void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
 void fd_cancel(struct file_table *t, unsigned fd)
 {
     struct hold h = hold(t);
-    struct fd_chunk *empty = release(t, fd);
+    struct fd_chunk *empty = release(t, chunk_of(t, fd), fd);
 
     let_go(t, h);
     chunk_free(empty);
@@ -570,23 +592,24 @@ int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec)
 
 int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
 {
+    struct fd_chunk *c;
     struct file *old;
     struct hold h;
 
     if (fd >= rlimit_files(process_self()))
         return -EBADF;
-    while (h = hold(t), !has_slot(t, (unsigned)fd)) {
+    while (h = hold(t), c = chunk_of(t, fd), !slot_in(t, c, fd)) {
         let_go(t, h);
         if (extend(t, (unsigned)fd))
             return -ENOMEM;
     }
-    old = fd_file(t, fd);
+    old = *slot_in(t, c, fd);
     if (unlikely(!old && (*used_word(t, (unsigned)fd) >> fd % 64 & 1))) {
         let_go(t, h);
         return -EBUSY;
     }
-    take(t, (unsigned)fd);
-    set_file(t, (unsigned)fd, f);
+    take(t, c, (unsigned)fd);
+    *slot_in(t, c, fd) = f;
     mark(t, (unsigned)fd, cloexec);
     let_go(t, h);
     if (old)
@@ -594,20 +617,46 @@ int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
     return (int)fd;
 }
 
-int fd_close(struct file_table *t, uint64_t fd)
+/* Take the file off fd, whose number is free then. NULL: it has none. *empty: a chunk that the
+   caller is to free, or NULL. Lock held, or one user. */
+static inline struct file *take_out(struct file_table *t, uint64_t fd, struct fd_chunk **empty)
+{
+    struct fd_chunk *c = chunk_of(t, fd);
+    struct file **slot = slot_in(t, c, fd), *f = slot ? *slot : NULL;
+
+    if (likely(f != NULL)) {
+        *slot = NULL;
+        *empty = release(t, c, (unsigned)fd);
+    }
+    return f;
+}
+
+/* A table of several users, or one that has grown. */
+static __attribute__((noinline)) long close_large(struct file_table *t, uint64_t fd)
 {
     struct fd_chunk *empty = NULL;
     struct hold h = hold(t);
-    struct file *f = fd_file(t, fd);
+    struct file *f = take_out(t, fd, &empty);
 
-    if (f) {
-        set_file(t, (unsigned)fd, NULL);
-        empty = release(t, (unsigned)fd);
-    }
     let_go(t, h);
     if (!f)
         return -EBADF;
     chunk_free(empty);
+    drop(t, f);
+    return 0;
+}
+
+long fd_close(struct file_table *t, uint64_t fd)
+{
+    struct file *f;
+
+    if (unlikely(fdtable_shared(t) || t->chunk0))
+        return close_large(t, fd);
+    if (unlikely(fd >= FD_FIRST || (f = t->first[fd]) == NULL))
+        return -EBADF;
+    t->first[fd] = NULL;
+    t->used &= ~(UINT64_C(1) << fd);
+    t->cloexec &= ~(UINT64_C(1) << fd);
     drop(t, f);
     return 0;
 }

@@ -157,7 +157,7 @@ int fd_add(struct file_table *t, struct file *f, unsigned from, bool cloexec);
  * the number, with the reference still the caller's. */
 int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec);
 /* Close fd. 0 or -EBADF. IPL 0; may wait. */
-int fd_close(struct file_table *t, uint64_t fd);
+long fd_close(struct file_table *t, uint64_t fd);
 /* Does exec close fd, which has a file? 1 or 0. */
 int fd_cloexec(struct file_table *t, unsigned fd);
 /* Set or clear the mark that makes exec close fd; does nothing if fd has no file. Returns 0. */
