@@ -121,6 +121,25 @@ uint64_t random_next(void)
     return v;
 }
 
+void random_words(uint64_t *to, unsigned n)
+{
+    ipl_t ipl = spin_lock(&pool.lock);
+    unsigned at = ARRAY_SIZE(pool.ready) - pool.nready;
+
+    if (unlikely(pool.nready < n)) {
+        spin_unlock(&pool.lock, ipl);
+        while (n--)
+            *to++ = random_next();
+        return;
+    }
+    pool.nready -= n;
+    for (; n--; at++) {
+        *to++ = pool.ready[at];
+        pool.ready[at] = 0;
+    }
+    spin_unlock(&pool.lock, ipl);
+}
+
 /* Fill n bytes with the blocks of a key, as random_to_user(). */
 static long stream_to_user(vaddr_t to, size_t n, const uint32_t key[CHACHA_KEY])
 {

@@ -24,6 +24,8 @@ unsigned random_entropy(void);
 long random_from_user(vaddr_t from, size_t n);
 /* 64 bits. IPL up to IPL_DEVICE, spinlocks below RANK_DEVICE. */
 uint64_t random_next(void);
+/* The same n times, to[0] to to[n - 1]: mostly with the lock taken once. */
+void random_words(uint64_t *to, unsigned n);
 /* Fill n bytes of user memory, at most RANDOM_MAX. The number of bytes, fewer if the thread is to
  * end; -EFAULT, -EINTR. IPL 0. */
 #define RANDOM_MAX 33554431u /* the limit of Linux */

@@ -18,10 +18,13 @@
 
 int elf_check_header(const struct elf_header *h, uint64_t nbytes)
 {
-    static const uint8_t ident[7] = {0x7F, 'E', 'L', 'F', 2 /* 64 bits */, 1 /* little-endian */,
-                                     1};
+    /* \177ELF, 64 bits, little-endian, version 1 */
+    const uint64_t ident = UINT64_C(0x010102464C457F), seven = ~UINT64_C(0) >> 8;
+    uint64_t first;
 
-    if (nbytes < sizeof(*h) || memcmp(h->ident, ident, sizeof(ident)))
+    _Static_assert(sizeof(h->ident) >= sizeof(first), "a quadword, of which seven bytes count");
+    memcpy(&first, h->ident, sizeof(first));
+    if (nbytes < sizeof(*h) || (first & seven) != ident)
         return -ENOEXEC;
     if ((h->type != ET_EXEC && h->type != ET_DYN) || h->machine != EM_ALPHA || h->version != 1)
         return -ENOEXEC;

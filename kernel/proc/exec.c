@@ -126,7 +126,7 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     struct {
         uint64_t random[3];
         char platform[8];
-    } below = {{random_next(), random_next(), 0}, PLATFORM};
+    } below = {{0, 0, 0}, PLATFORM};
     const uint64_t aux[][2] = {
         {AT_PHDR, image->phdr},
         {AT_PHENT, sizeof(struct elf_phdr)},
@@ -149,6 +149,7 @@ static __attribute__((noinline)) int write_stack(struct exec_args *a, const stru
     };
     size_t at = 0;
 
+    random_words(below.random, 2);
     _Static_assert(ARRAY_SIZE(aux) <= AUX_MAX, "room for the auxiliary vector");
     _Static_assert(sizeof(below) == 32, "as the comment above says");
     if (a->bytes + 8 * words + PAGE_SIZE > x->stack_bytes * 3 / 4)

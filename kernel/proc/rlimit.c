@@ -17,7 +17,7 @@
 #define MESSAGE_BYTES  819200u /* as on Linux */
 
 /* A limit of the current process in bytes; UINT64_MAX: none. */
-static uint64_t own_limit(unsigned resource)
+static inline uint64_t own_limit(unsigned resource)
 {
     const struct process *p = process_self();
     uint64_t n = p ? rlimit_soft(p, resource) : RLIM_INFINITY;
@@ -25,14 +25,15 @@ static uint64_t own_limit(unsigned resource)
     return n >= RLIM_INFINITY ? UINT64_MAX : n;
 }
 
-static uint64_t memory_limit(enum aspace_limit which)
+/* No space has as many bytes as RLIM_INFINITY. */
+static bool memory_within(uint64_t nbytes, uint64_t data)
 {
-    static const uint8_t resource[] = {[ASPACE_LIMIT_SIZE] = RLIMIT_AS,
-                                       [ASPACE_LIMIT_DATA] = RLIMIT_DATA,
-                                       [ASPACE_LIMIT_STACK] = RLIMIT_STACK};
+    const struct process *p = process_self();
 
-    return own_limit(resource[which]);
+    return !p || (nbytes <= rlimit_soft(p, RLIMIT_AS) && data <= rlimit_soft(p, RLIMIT_DATA));
 }
+
+static uint64_t stack_limit(void) { return own_limit(RLIMIT_STACK); }
 
 /* kernel/io asks before a write or truncation makes a file longer than the limit. */
 static uint64_t file_limit(bool exceeded)
@@ -60,7 +61,8 @@ void rlimit_boot(struct process *p)
     p->limits[RLIMIT_SIGPENDING] = (struct rlimit){SIGNALS_QUEUED, SIGNALS_QUEUED};
     p->limits[RLIMIT_MSGQUEUE] = (struct rlimit){MESSAGE_BYTES, MESSAGE_BYTES};
     p->limits[RLIMIT_NICE] = p->limits[RLIMIT_RTPRIO] = (struct rlimit){0, 0};
-    aspace_limit = memory_limit;
+    aspace_within = memory_within;
+    aspace_stack_limit = stack_limit;
     file_size_limit = file_limit;
     cpu_timers_boot();
 }

@@ -53,15 +53,13 @@
 
 /* ---- stacks ---- */
 
-/* Record in e->low that the stack has been used down to va. False: va is in the guard page, which
-   is the lowest page of the entry, or beyond the process's limit. */
-static bool stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
+bool anon_stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va)
 {
     vaddr_t low;
 
     if (va < e->start + PAGE_SIZE)
         return false;
-    if (aspace_limit && e->end - va > aspace_limit(ASPACE_LIMIT_STACK))
+    if (aspace_stack_limit && e->end - va > aspace_stack_limit())
         return false;
     low = __atomic_load_n(&e->low, __ATOMIC_RELAXED);
     while (va < low) { /* of two faults at the same time, the lower one counts */
@@ -305,7 +303,7 @@ static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, 
 
 static int anon_fault(struct aspace *as, struct map_entry *e, vaddr_t va, enum fault_access access)
 {
-    if (unlikely(e->flags & MAPF_GROWSDOWN) && !stack_touch(as, e, va))
+    if (unlikely(e->flags & MAPF_GROWSDOWN) && !anon_stack_touch(as, e, va))
         return -EFAULT;
     if (!e->object)
         return private_fault(as, e, va, access == FAULT_WRITE);
@@ -316,7 +314,7 @@ static int anon_populate(struct aspace *as, struct map_entry *e, vaddr_t start, 
 {
     if (e->flags & MAPF_GROWSDOWN) {
         start = MAX(start, e->start + PAGE_SIZE);
-        if (start >= end || !stack_touch(as, e, start))
+        if (start >= end || !anon_stack_touch(as, e, start))
             return 0;
     }
     return e->object ? object_populate(as, e, start, end) : private_populate(as, e, start, end);

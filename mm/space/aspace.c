@@ -22,6 +22,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
 #include "kernel/sched/freeze.h"
+#include "kernel/sched/mutex_inline.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/pool/pool_charged.h"
@@ -216,15 +217,11 @@ static int split_prepare(struct aspace *as, struct map_entry *e, vaddr_t va,
     return err;
 }
 
-/* Split the entry that extends across va: it keeps [start, va), and `second`, which split_prepare
-   allocated for this va, gets [va, end). NULL: nothing to do. */
-static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second)
+/* Split e, which extends across va: it keeps [start, va), and `second`, which split_prepare
+   allocated for this va, gets [va, end). */
+static void split_commit(struct aspace *as, struct map_entry *e, vaddr_t va,
+                         struct map_entry *second)
 {
-    struct map_entry *e;
-
-    if (!second)
-        return;
-    e = aspace_entry_locked(as, va);
     second->start = va;
     second->end = e->end;
     second->prot = e->prot;
@@ -244,17 +241,23 @@ static void split_commit(struct aspace *as, vaddr_t va, struct map_entry *second
 
 int aspace_split_locked(struct aspace *as, vaddr_t low, vaddr_t high)
 {
-    struct map_entry *e = aspace_lookup_locked(as, low), *first, *second;
-    int err = split_prepare(as, e, low, &first);
+    struct map_entry *e = aspace_hinted(as, low), *after, *first, *second;
+    int err;
 
+    if (!e)
+        e = aspace_lookup_locked(as, low);
+    err = split_prepare(as, e, low, &first);
     if (err)
         return err;
+    after = e;
     if (!e || high < low || e->end < high) /* otherwise e extends across high, or ends there */
-        e = aspace_lookup_locked(as, high);
-    err = split_prepare(as, e, high, &second);
+        after = aspace_lookup_locked(as, high);
+    err = split_prepare(as, after, high, &second);
     if (!err) {
-        split_commit(as, low, first);
-        split_commit(as, high, second);
+        if (first)
+            split_commit(as, e, low, first);
+        if (second)
+            split_commit(as, first && after == e && high > low ? first : after, high, second);
     } else if (first) {
         if (first->ops->split_cancel)
             first->ops->split_cancel(first);
@@ -299,19 +302,15 @@ struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
 
 /* ---- mapping ---- */
 
-uint64_t (*aspace_limit)(enum aspace_limit which);
+bool (*aspace_within)(uint64_t nbytes, uint64_t data);
+uint64_t (*aspace_stack_limit)(void);
 
-static bool fits(uint64_t used, uint64_t more, uint64_t limit)
-{
-    return used <= limit && more <= limit - used;
-}
-
+/* The sums are far below 2^64: all that is mapped is within the addresses of users, and so is n. */
 bool aspace_may_grow_locked(struct aspace *as, uint64_t n, bool data)
 {
-    if (!aspace_limit)
+    if (!aspace_within)
         return true;
-    return fits(as->counts.vsize, n, aspace_limit(ASPACE_LIMIT_SIZE)) &&
-           (!data || fits(as->counts.data, n, aspace_limit(ASPACE_LIMIT_DATA)));
+    return aspace_within(as->counts.vsize + n, data ? as->counts.data + n : 0);
 }
 
 bool aspace_user_range(vaddr_t va, uint64_t len)
@@ -410,7 +409,7 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     e = map_entry_alloc();
     if (!e)
         return -ENOMEM;
-    err = mutex_lock_killable(&as->lock);
+    err = mutex_lock_killable_inline(&as->lock);
     if (unlikely(err)) {
         map_entry_free(e);
         return err;
@@ -428,7 +427,7 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     } else {
         aspace_merge_locked(as, e);
     }
-    mutex_unlock(&as->lock);
+    mutex_unlock_inline(&as->lock);
     return 0;
 }
 
@@ -478,13 +477,13 @@ static int grow_locked(struct aspace *as, struct map_entry *e, uint64_t len)
 int aspace_grow_anon(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
 {
     struct map_entry *e;
-    int err = mutex_lock_killable(&as->lock);
+    int err = mutex_lock_killable_inline(&as->lock);
 
     if (unlikely(err))
         return err;
     e = aspace_entry_locked(as, va - 1);
     err = e && e->end == va && grows(as, e, prot) ? grow_locked(as, e, len) : -ENOENT;
-    mutex_unlock(&as->lock);
+    mutex_unlock_inline(&as->lock);
     return err;
 }
 

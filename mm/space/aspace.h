@@ -81,10 +81,11 @@ struct map_ops {
     uint64_t (*sharers)(const struct map_entry *e, pte_t pte);
 };
 
-/* The limits of the current process, in bytes, for what its own calls map; NULL: there are none.
-   kernel/proc sets it at boot. */
-enum aspace_limit { ASPACE_LIMIT_SIZE, ASPACE_LIMIT_DATA, ASPACE_LIMIT_STACK };
-extern uint64_t (*aspace_limit)(enum aspace_limit which);
+/* The limits of the current process for what its own calls map; NULL: there are none. kernel/proc
+   sets both at boot. aspace_within: may its space have so many bytes, so many of them data?
+   aspace_stack_limit: how many bytes a stack may have. */
+extern bool (*aspace_within)(uint64_t nbytes, uint64_t data);
+extern uint64_t (*aspace_stack_limit)(void);
 
 /* An address space gets no more entries from Linux's calls when it has so many, which is Linux's
    vm.max_map_count: a loop of mmap would otherwise take all memory of the kernel. As on Linux, mmap

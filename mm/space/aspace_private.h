@@ -37,6 +37,9 @@ static inline struct map_entry *aspace_entry_locked(struct aspace *as, vaddr_t v
     return e;
 }
 
+/* Record in e->low that the stack e has been used down to va. False: va is in the guard page, which
+   is the lowest page of the entry, or beyond the process's limit. Mutex at least shared. */
+bool anon_stack_touch(struct aspace *as, struct map_entry *e, vaddr_t va);
 /* Move the end of e, within what is free behind it, or down. Mutex exclusive. */
 void aspace_set_end_locked(struct aspace *as, struct map_entry *e, vaddr_t end);
 /* A created region that began at `start` is gone, and so are the entries in it. Mutex exclusive. */

@@ -64,13 +64,17 @@ static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t 
         n = (unsigned)MIN((uint64_t)n, o->npages - offset);
         used &= ~UINT64_C(0) >> (INDEX_SLOTS - n); /* n is not 0, but may be INDEX_SLOTS */
     }
+    mapped = bit_count(used);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* as pt_store(): the pages are filled since long */
     for (; used; used &= used - 1) {
         unsigned i = bit_lowest(used);
+        slot_t slot = s[i];
+        pte_t *to = p + i;
 
-        if ((s[i] & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT || p[i])
-            continue;
-        pt_store(&p[i], pte_make(slot_pfn(s[i]), bits));
-        mapped++;
+        if (likely((slot & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT && !*to))
+            __atomic_store_n(to, pte_make(slot_pfn(slot), bits), __ATOMIC_RELAXED);
+        else
+            mapped--;
     }
     if (mapped) {
         pt_count(p, (int)mapped);
@@ -208,6 +212,14 @@ static int preload_zeroes(struct aspace *as, const struct map_entry *e)
     return err;
 }
 
+/* The top page of the stack e, unless the process's limit forbids it. */
+static int preload_stack(struct aspace *as, struct map_entry *e)
+{
+    vaddr_t va = e->end - PAGE_SIZE;
+
+    return anon_stack_touch(as, e, va) ? preload_zero(as, e, va) : 0;
+}
+
 int aspace_preload(struct aspace *as)
 {
     int err = mutex_lock_shared_killable(&as->lock);
@@ -217,7 +229,7 @@ int aspace_preload(struct aspace *as)
         return err;
     list_for_each_entry(e, &as->entries, link) {
         if (e->flags & MAPF_GROWSDOWN)
-            err = e->ops->populate(as, e, e->end - PAGE_SIZE, e->end);
+            err = preload_stack(as, e);
         else if (e->object && e->prot && !(e->flags & MAPF_SHARED))
             err = preload_object(as, e);
         else if (!e->object && (e->prot & MAP_W))

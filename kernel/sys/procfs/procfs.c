@@ -74,19 +74,21 @@ static uint64_t ino_of(const struct proc_inode *dir, const struct proc_entry *en
 static void init(struct proc_inode *i, const struct proc_inode *dir, const struct proc_entry *entry,
                  const struct proc_id *who, uint32_t number, const struct fs_new *what)
 {
+    bool directory = (what->mode & S_IFMT) == S_IFDIR;
+
     inode_init(&i->inode, &proc_fs, &proc_ops, what);
-    if (!inode_is_dir(&i->inode))
-        mutex_init(&i->inode.lock, "proc file", MUTEX_PROC_FILE);
     i->inode.ino = ino_of(dir, entry, number);
-    i->inode.nlink = inode_is_dir(&i->inode) ? 2 : 1;
+    i->inode.nlink = directory ? 2 : 1;
     i->entry = entry;
     i->who = *who;
     i->number = number;
-    if (inode_is_dir(&i->inode)) {
+    if (directory) {
         struct inode *parent = (struct inode *)&dir->inode;
 
         inode_ref(parent);
         i->inode.parent = parent;
+    } else {
+        mutex_init(&i->inode.lock, "proc file", MUTEX_PROC_FILE);
     }
 }
 
