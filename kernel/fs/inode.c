@@ -64,7 +64,7 @@ void inode_init(struct inode *i, struct fs *fs, const struct inode_ops *ops,
 
 void inode_end(struct inode *i)
 {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* after what others did with it */
+    (void)__atomic_load_n(&i->refs, __ATOMIC_ACQUIRE); /* after what others did with it */
     if (notify_wanted(i))
         notify_ended(i);
     i->ops->end(i);

@@ -69,7 +69,7 @@ static inline void leave_inode(struct file *f)
 /* The last reference is gone. */
 static __attribute__((noinline)) void file_end(struct file *f)
 {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* after what others did with it */
+    (void)__atomic_load_n(&f->refs, __ATOMIC_ACQUIRE); /* after what others did with it */
     if (unlikely(__atomic_load_n(&f->watches, __ATOMIC_ACQUIRE) != NULL))
         epoll_file_ends(f);
     if (f->inode)

@@ -22,7 +22,6 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/range.h"
 #include "kernel/sched/freeze.h"
-#include "kernel/sched/mutex_inline.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
 #include "mm/pool/pool_charged.h"
@@ -409,7 +408,7 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     e = map_entry_alloc();
     if (!e)
         return -ENOMEM;
-    err = mutex_lock_killable_inline(&as->lock);
+    err = mutex_lock_killable(&as->lock);
     if (unlikely(err)) {
         map_entry_free(e);
         return err;
@@ -427,7 +426,7 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     } else {
         aspace_merge_locked(as, e);
     }
-    mutex_unlock_inline(&as->lock);
+    mutex_unlock(&as->lock);
     return 0;
 }
 
@@ -477,13 +476,13 @@ static int grow_locked(struct aspace *as, struct map_entry *e, uint64_t len)
 int aspace_grow_anon(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot)
 {
     struct map_entry *e;
-    int err = mutex_lock_killable_inline(&as->lock);
+    int err = mutex_lock_killable(&as->lock);
 
     if (unlikely(err))
         return err;
     e = aspace_entry_locked(as, va - 1);
     err = e && e->end == va && grows(as, e, prot) ? grow_locked(as, e, len) : -ENOENT;
-    mutex_unlock_inline(&as->lock);
+    mutex_unlock(&as->lock);
     return err;
 }
 

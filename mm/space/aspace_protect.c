@@ -7,7 +7,7 @@
  * (anon_protect) changes the PTEs and flushes every CPU.
  */
 #include "kernel/base/errno.h"
-#include "kernel/sched/mutex_inline.h"
+#include "kernel/sched/thread.h"
 #include "mm/space/aspace_private.h"
 
 /* The protection asked for. The codes of $SETPRT_64 have no bit for execution: it comes with
@@ -132,12 +132,12 @@ static bool range_ok(vaddr_t va, uint64_t len, unsigned prot)
 
 static int set(struct aspace *as, vaddr_t va, uint64_t len, const struct wish *w, unsigned *old)
 {
-    int err = mutex_lock_killable_inline(&as->lock);
+    int err = mutex_lock_killable(&as->lock);
 
     if (err)
         return err;
     err = set_locked(as, va, va + len, w, old);
-    mutex_unlock_inline(&as->lock);
+    mutex_unlock(&as->lock);
     return err;
 }
 

@@ -65,14 +65,13 @@ static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t 
         used &= ~UINT64_C(0) >> (INDEX_SLOTS - n); /* n is not 0, but may be INDEX_SLOTS */
     }
     mapped = bit_count(used);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as pt_store(): the pages are filled since long */
     for (; used; used &= used - 1) {
         unsigned i = bit_lowest(used);
         slot_t slot = s[i];
         pte_t *to = p + i;
 
         if (likely((slot & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT && !*to))
-            __atomic_store_n(to, pte_make(slot_pfn(slot), bits), __ATOMIC_RELAXED);
+            pt_store(to, pte_make(slot_pfn(slot), bits));
         else
             mapped--;
     }
