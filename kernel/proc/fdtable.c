@@ -205,7 +205,7 @@ static unsigned lowest_free(const struct file_table *t, unsigned from)
     }
     if (!c)
         return from;
-    at = lowest_in(c, from % FD_CHUNK);
+    at = c->full == FULL_CHUNK ? FD_CHUNK : lowest_in(c, from % FD_CHUNK);
     if (at < FD_CHUNK)
         return n * FD_CHUNK + at;
     return t->more ? lowest_beyond(t->more, n + 1) : FD_CHUNK;
@@ -509,11 +509,14 @@ int fd_set_cloexec(struct file_table *t, unsigned fd, bool on)
     return 0;
 }
 
-/* fd_find() in all cases. limit: of the current process, above `from`. */
-static __attribute__((noinline)) int find_free(struct file_table *t, unsigned from, uint64_t limit)
+int fd_find(struct file_table *t, unsigned from)
 {
-    bool fails = failure_inject(MEGA_ALLOC_FD);
+    uint64_t limit = rlimit_files(process_self());
+    bool fails;
 
+    if (from >= limit)
+        return -EINVAL;
+    fails = failure_inject(MEGA_ALLOC_FD);
     for (;;) {
         struct hold h = hold(t);
         unsigned fd = fails ? FD_MAX : lowest_free(t, from);
@@ -532,22 +535,6 @@ static __attribute__((noinline)) int find_free(struct file_table *t, unsigned fr
     }
 }
 
-/* A small table of one user needs neither the lock nor another slot, mostly. */
-int fd_find(struct file_table *t, unsigned from)
-{
-    uint64_t limit = rlimit_files(process_self());
-
-    if (likely(!fdtable_shared(t) && !t->chunk0 && !from && !failure_counting() && ~t->used)) {
-        unsigned fd = bit_lowest(~t->used);
-
-        if (likely(fd < limit)) {
-            t->used |= UINT64_C(1) << fd;
-            return (int)fd;
-        }
-    }
-    return from < limit ? find_free(t, from, limit) : -EINVAL;
-}
-
 static __attribute__((noinline)) void fill_and_mark(struct file_table *t, struct file *f,
                                                     unsigned fd, bool cloexec)
 {
@@ -561,10 +548,10 @@ static __attribute__((noinline)) void fill_and_mark(struct file_table *t, struct
 
 static inline void fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
 {
-    if (likely(!fdtable_shared(t) && !cloexec && fd < t->size))
-        t->file[fd] = f;
-    else
+    if (unlikely(fdtable_shared(t) || cloexec))
         fill_and_mark(t, f, fd, cloexec);
+    else
+        *slot_in(t, chunk_of(t, fd), fd) = f;
 }
 
 void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
@@ -631,8 +618,7 @@ static inline struct file *take_out(struct file_table *t, uint64_t fd, struct fd
     return f;
 }
 
-/* A table of several users, or one that has grown. */
-static __attribute__((noinline)) long close_large(struct file_table *t, uint64_t fd)
+long fd_close(struct file_table *t, uint64_t fd)
 {
     struct fd_chunk *empty = NULL;
     struct hold h = hold(t);
@@ -642,21 +628,6 @@ static __attribute__((noinline)) long close_large(struct file_table *t, uint64_t
     if (!f)
         return -EBADF;
     chunk_free(empty);
-    drop(t, f);
-    return 0;
-}
-
-long fd_close(struct file_table *t, uint64_t fd)
-{
-    struct file *f;
-
-    if (unlikely(fdtable_shared(t) || t->chunk0))
-        return close_large(t, fd);
-    if (unlikely(fd >= FD_FIRST || (f = t->first[fd]) == NULL))
-        return -EBADF;
-    t->first[fd] = NULL;
-    t->used &= ~(UINT64_C(1) << fd);
-    t->cloexec &= ~(UINT64_C(1) << fd);
     drop(t, f);
     return 0;
 }
