@@ -5,6 +5,7 @@ it could not be had; the tests of the simple shell (test_shell.py) run everywher
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,11 +51,46 @@ def test_a_script_uses_what_people_know(tmp_path: Path) -> None:
 
 
 @built
+def test_logical_names_of_the_job(tmp_path: Path) -> None:
+    """define and deassign are programs here: the job's table lasts, that of a process does not."""
+    lines = [
+        "define A one,two; define /SYSTEM A three; sh -c 'show logical A'",
+        "deassign A; show logical A; deassign /SYSTEM/ALL; /bin/define /job B x; show logical B",
+        "for t in /PROCESS /TABLE='lnm$process_table' /TABLE='LNM$FILE_DEV'; do",
+        "define $t C 1 || echo refused; deassign $t B || echo refused; done; show logical C",
+    ]
+    (tmp_path / "lines").write_text("\n".join(lines) + "\n")
+    options = ["--add", f"{tmp_path}/lines:/lines"]
+    done = run_guest("/bin/sh", "/lines", options=options, users_image=True).expect(1)
+    job = re.search(r"LNM\$JOB_\d+", done.text)
+    assert job, done.text
+    assert done.text.splitlines() == [
+        *("(LNM$SYSTEM_TABLE)", '  "A" = "three"', ""),
+        *(f"({job[0]})", '  "A" = "one"', '\t= "two"'),
+        *("(LNM$SYSTEM_TABLE)", '  "A" = "three"', f"({job[0]})", '  "B" = "x"'),
+        *["refused"] * 6,
+    ]
+    assert done.console.count("%DCL-W-NOTHERE, names of a process end with it") == 6
+    assert "no translation for logical name C" in done.console
+
+
+@built
 def test_images() -> None:
     """The default image has each program once, those of BusyBox as links, and no test programs but
     those that the documents show."""
     files = Archive.from_bytes(INITRD.read_bytes()).files
-    ours = {"show", "monitor", "sysman", "sda", "help", "dgblsc", "runas", "rad"}
+    ours = {
+        "show",
+        "monitor",
+        "sysman",
+        "sda",
+        "help",
+        "dgblsc",
+        "define",
+        "deassign",
+        "runas",
+        "rad",
+    }
     programs = {name.removeprefix("bin/") for name in files if name.startswith("bin/")}
     assert {"sh", "ls", "vi", "awk", "less", "top", *ours, *LINKS} <= programs
     assert all(files[f"bin/{name}"][1] == b"busybox" for name in LINKS)

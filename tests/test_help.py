@@ -24,13 +24,15 @@ def explained() -> list[str]:
 
 
 def test_what_help_suggests_works() -> None:
-    told = run_guest("/bin/help", "try", validate=False).expect(0).text
+    topics = "help try; help logical_names"
+    told = run_guest("/bin/sh", "-c", topics, validate=False).expect(0).text
     commands = [c for c in commands_of(told) if not c.startswith("monitor")]
-    assert len(commands) > 5
+    assert len(commands) > 11
     script = "\n".join(f"{c} || echo FAILED: {c}" for c in [*commands, "monitor /ending=1", "help"])
     done = run_guest("/bin/sh", "-c", script, memory="2G", users_image=True)
     assert "FAILED" not in done.text, done.text
     assert "every page is counted exactly once" in done.text and "help try" in done.text
+    assert '"DATA" = "/tmp/data"' in done.text
 
 
 def test_topics_and_words() -> None:

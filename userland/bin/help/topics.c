@@ -21,12 +21,23 @@ const struct topic topics[] = {
      "  sysman COMMAND                    parameters and reserved memory of the running system\n"
      "  sda COMMAND                       traces: locks, PC samples, unaligned accesses\n"
      "  dgblsc NAME                       deletes a permanent global section\n"
-     "  define NAME VALUE, deassign NAME  logical names\n"
+     "  define /JOB NAME VALUE            a logical name for this shell and what it starts;\n"
+     "                                    /GROUP, /SYSTEM for others; deassign /JOB NAME\n"
      "  runas USER COMMAND                runs a command as another user\n"
      "  rad DOMAIN -- COMMAND             runs a command in a memory domain\n"
      "  ls /bin                           these, and the usual ones: ls, vi, awk, less, top, ...\n"
-     "define and deassign are part of the simple shell, which has names of its own; BusyBox's\n"
-     "shell, where it could be built, has none.\n"},
+     "help logical_names says more of define and deassign.\n"},
+    {"logical_names", "names that stand for others",
+     "  define /JOB DATA /tmp/data        /JOB: this shell and what it starts, until it ends\n"
+     "  define /SYSTEM LIBRARY a,b        all users; a list of values; /GROUP: users of the group\n"
+     "  show logical DATA                 what it stands for, followed to the end\n"
+     "  show logical 'D*' /FULL           a pattern; modes and attributes\n"
+     "  deassign /JOB DATA                deletes it; /ALL instead of a name: all of the table\n"
+     "  deassign /SYSTEM LIBRARY\n"
+     "Without a table /JOB is meant. The simple shell has both commands built in, and means its\n"
+     "own process, /PROCESS, which no program can mean, because its names end with it. A program\n"
+     "finds a name by $TRNLNM; names are defined in supervisor mode (/USER_MODE, "
+     "/EXECUTIVE_MODE).\n"},
     {"monitor", "CPUs, memory and processes while they change",
      "  monitor                           a screen, drawn anew each second; h shows its keys\n"
      "  monitor /INTERVAL=0.5 /COUNT=10   so often, so many readings\n"
@@ -49,7 +60,7 @@ const struct topic topics[] = {
      "  fluid pages         free pages, and those that can become free, less what was promised\n"
      "  reserved memory     pages set aside at boot by the registry: sysman RESERVED_MEMORY SHOW\n"
      "  lookaside list      free blocks of one size, taken without a search\n"
-     "  logical name        a name that stands for another, in a table: show logical '*'\n"
+     "  logical name        a name that stands for another, in a table: help logical_names\n"
      "  condition value     result of a service; odd: success. help INSFLPGS explains one\n"},
     {"programs", "how to run a program of your own",
      "On the host:\n"
