@@ -16,6 +16,8 @@
 #include <fcntl.h>
 #include <megalith/info.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdbool.h>
@@ -120,6 +122,76 @@ static void crowd(void)
     measure(0);
     is(got, CROWD, "all get their locks");
     check_holds("and no hold is long");
+    close(fd);
+}
+
+/* ---- many who wake others at once ---- */
+
+#define WAKERS      500u
+#define LONGEST_ONE 12000ul /* ns in one hold, in which nobody is woken; all: 400,000 */
+
+/* Each of the wakers has a byte that nobody waits for, and gives it up: so it passes all the
+ * crowd, and while it lets go of the mutex the others do. They compute until it begins and sleep
+ * afterwards, as others whom somebody wakes would run in the holds that are measured. */
+static void waker(unsigned k, int end)
+{
+    int fd = open_file("/tmp/lock_crowd");
+    off_t byte = 100000 + 2 * (off_t)k;
+
+    if (set_lock(fd, F_WRLCK, byte, 1))
+        _exit(1);
+    __atomic_fetch_add(&ready[2], 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&ready[3], __ATOMIC_ACQUIRE))
+        sched_yield();
+    if (set_lock(fd, F_UNLCK, byte, 1))
+        _exit(1);
+    if (__atomic_add_fetch(&ready[4], 1, __ATOMIC_ACQ_REL) == WAKERS)
+        (void)!write(end, "", 1);
+    pause();
+    _exit(1);
+}
+
+/* The number of wakers that have passed the crowd. */
+static unsigned wake_in_company(void)
+{
+    pid_t wakers[WAKERS];
+    int end[2];
+
+    if (pipe(end) != 0)
+        bail_out("no pipe: %s", strerror(errno));
+    for (unsigned k = 0; k < WAKERS; k++) {
+        wakers[k] = must_fork();
+        if (wakers[k] == 0)
+            waker(k, end[1]);
+    }
+    while (__atomic_load_n(&ready[2], __ATOMIC_ACQUIRE) < WAKERS)
+        usleep(1000);
+    measure(1);
+    __atomic_store_n(&ready[3], 1, __ATOMIC_RELEASE);
+    (void)!read(end[0], &(char){0}, 1);
+    measure(0);
+    for (unsigned k = 0; k < WAKERS; k++) {
+        kill(wakers[k], SIGKILL);
+        waitpid(wakers[k], NULL, 0);
+    }
+    close(end[0]);
+    close(end[1]);
+    return ready[4];
+}
+
+static void many_wakers(void)
+{
+    int fd = open_file("/tmp/lock_crowd");
+
+    if (set_lock(fd, F_WRLCK, 0, CROWD) != 0)
+        bail_out("no lock: %s", strerror(errno));
+    gather(CROWD);
+    is(wake_in_company(), WAKERS, "many unlock at once what nobody waits for");
+    diag("the longest hold: %lu ns", (unsigned long)longest_hold());
+    ok(!counted() || (longest_hold() && longest_hold() < LONGEST_ONE),
+       "and pass those who wait for something else in short holds");
+    set_lock(fd, F_UNLCK, 0, 0);
+    is(dismiss(CROWD), CROWD, "who get their locks");
     close(fd);
 }
 
@@ -234,6 +306,7 @@ int main(void)
 {
     ready = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     crowd();
+    many_wakers();
     many_ranges();
     unlock_and_wait();
     unlink("/tmp/lock_crowd");
