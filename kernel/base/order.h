@@ -40,6 +40,11 @@ static inline struct order_node *order_first(const struct order *o)
     return order_of(treap_first(&o->tree));
 }
 
+static inline struct order_node *order_next(const struct order_node *n)
+{
+    return order_of(treap_next(&n->node));
+}
+
 /* Make n the last one. */
 static inline void order_append(struct order *o, struct order_node *n)
 {

@@ -1,14 +1,13 @@
 /*
  * System V message queues.
  *
- * A queue has a mutex. Its messages are in a list by age, and in a tree by type and age, in which
- * the first message of a type and the one of the lowest type are found. A message that is sent is
+ * A queue has a mutex. Its messages are in search trees (msg_list.h). A message that is sent is
  * shown to those who wait, in the order in which they came, and goes to the first that takes it;
  * only that one is woken. Room that becomes free is given to the senders in the order in which they
  * came: whoever makes it enters the messages of those who fit, and wakes them.
  *
  * Each message may have to be shown to all receivers, of which there can be as many as threads, so
- * the mutex is released after each AT_ONCE of them. Who begins to wait meanwhile has seen the
+ * the mutex is released after each AT_ONCE steps. Who begins to wait meanwhile has seen the
  * message, which is in the queue, and need not be shown it; and if such a one, or the queue's end,
  * takes it out, it is shown no more. All must be shown it, also if the sender is to end; but who
  * lets others send and is to end leaves the rest of these to the next one.
@@ -19,27 +18,18 @@
 #include "kernel/ipc/msg.h"
 
 #include "kernel/base/errno.h"
-#include "kernel/base/list.h"
 #include "kernel/base/order.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/ipc/msg_list.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-#define AT_ONCE 32u /* receivers looked at, or calls and messages ended, in one hold of the mutex */
-
-struct ipc_msg { /* nonpaged pool, charged to the sender */
-    struct list link;
-    struct treap_node node; /* by type, then by age */
-    uint64_t age;
-    int64_t type;
-    uint32_t nbytes;
-    uint16_t account;
-    uint8_t text[];
-};
+#define AT_ONCE 16u     /* receivers looked at in one hold of the mutex */
+#define ENDED   AT_ONCE /* to end a call, which wakes its thread, or a message takes as long */
 
 struct queue { /* nonpaged pool */
     struct ipc_object ipc;
@@ -49,9 +39,7 @@ struct queue { /* nonpaged pool */
     uint64_t nbytes, count, limit;
     uint32_t lspid, lrpid;
     /* Mutex: */
-    struct list messages;
-    struct treap by_type;
-    uint64_t next_age;
+    struct msg_list messages;
     struct order senders, receivers; /* of struct party */
 };
 
@@ -95,11 +83,6 @@ void *msg_text(struct ipc_msg *m) { return m->text; }
 size_t msg_bytes(const struct ipc_msg *m) { return m->nbytes; }
 int64_t msg_type(const struct ipc_msg *m) { return m->type; }
 
-static struct ipc_msg *message_at(struct treap_node *n)
-{
-    return n ? container_of(n, struct ipc_msg, node) : NULL;
-}
-
 /* ---- making and ending ---- */
 
 static struct ipc_object *queue_make(void *arg, int *err)
@@ -117,7 +100,6 @@ static struct ipc_object *queue_make(void *arg, int *err)
     }
     mutex_init(&q->lock, "message queue", MUTEX_IPC);
     q->limit = MSG_QUEUE_MAX;
-    list_init(&q->messages);
     return &q->ipc;
 }
 
@@ -177,53 +159,6 @@ static void note(struct queue *q, const struct ipc_msg *m, bool in, uint32_t pid
     __atomic_fetch_add(&all_bytes, in ? m->nbytes : -(uint64_t)m->nbytes, __ATOMIC_RELAXED);
 }
 
-static void enter(struct queue *q, struct ipc_msg *m)
-{
-    struct treap_node *up = NULL, **where = &q->by_type.root;
-
-    m->age = q->next_age++; /* the youngest of its type */
-    while (*where) {
-        up = *where;
-        where = m->type < message_at(up)->type ? &up->left : &up->right;
-    }
-    treap_insert(&q->by_type, &m->node, up, where);
-    list_add_tail(&q->messages, &m->link);
-}
-
-static void take_out(struct queue *q, struct ipc_msg *m)
-{
-    treap_remove(&q->by_type, &m->node);
-    list_remove(&m->link);
-}
-
-/* The oldest message of the type, or NULL. */
-static struct ipc_msg *oldest_of(const struct queue *q, int64_t type)
-{
-    struct treap_node *at = q->by_type.root, *best = NULL;
-
-    while (at) {
-        if (message_at(at)->type == type)
-            best = at;
-        at = message_at(at)->type >= type ? at->left : at->right;
-    }
-    return message_at(best);
-}
-
-/* Is the message of that type and age in the queue? */
-static bool is_there(const struct queue *q, int64_t type, uint64_t age)
-{
-    struct treap_node *n = q->by_type.root;
-
-    while (n) {
-        const struct ipc_msg *m = message_at(n);
-
-        if (m->type == type && m->age == age)
-            return true;
-        n = type < m->type || (type == m->type && age < m->age) ? n->left : n->right;
-    }
-    return false;
-}
-
 /* Does a receiver take messages of this type? */
 static bool wants(const struct party *r, int64_t type)
 {
@@ -234,21 +169,19 @@ static bool wants(const struct party *r, int64_t type)
     return (type == r->type) != ((r->flags & MSG_EXCEPT) != 0);
 }
 
-/* The message that the receiver gets, or NULL. There are at most MSG_QUEUE_MAX. */
+/* The message that the receiver gets, or NULL. */
 static struct ipc_msg *choose(const struct queue *q, const struct party *r)
 {
     struct ipc_msg *m;
 
-    if (r->type < 0) {
-        m = message_at(treap_first(&q->by_type));
-        return m && wants(r, m->type) ? m : NULL;
-    }
-    if (r->type > 0 && !(r->flags & MSG_EXCEPT))
-        return oldest_of(q, r->type);
-    list_for_each_entry(m, &q->messages, link)
-        if (wants(r, m->type))
-            return m;
-    return NULL;
+    if (r->type == 0)
+        return msg_list_first(&q->messages);
+    if (r->type > 0 && (r->flags & MSG_EXCEPT))
+        return msg_list_but_type(&q->messages, r->type);
+    if (r->type > 0)
+        return msg_list_of_type(&q->messages, r->type);
+    m = msg_list_of_lowest(&q->messages);
+    return m && wants(r, m->type) ? m : NULL;
 }
 
 static bool has_room(const struct queue *q, const struct ipc_msg *m)
@@ -276,10 +209,11 @@ struct portions {
     unsigned steps;
 };
 
-/* One step more: release the mutex for a moment if there were many. Was it released? */
-static bool step(struct queue *q, struct portions *p)
+/* So many steps more: release the mutex for a moment if that makes many. Was it released? */
+static bool step(struct queue *q, struct portions *p, unsigned steps)
 {
-    if (++p->steps < AT_ONCE)
+    p->steps += steps;
+    if (p->steps < AT_ONCE)
         return false;
     p->steps = 0;
     mutex_pause(&q->lock, &p->since_ns);
@@ -290,23 +224,30 @@ static bool step(struct queue *q, struct portions *p)
  * cannot hold it learns that. */
 static void show(struct queue *q, struct ipc_msg *m, struct portions *p)
 {
-    uint64_t at = 0, end = order_end(&q->receivers), age = m->age;
+    uint64_t end = order_end(&q->receivers), age = m->age;
+    struct order_node *at = order_first(&q->receivers), *next;
     int64_t type = m->type;
-    struct party *r;
 
-    while ((r = party_of(order_from(&q->receivers, at))) != NULL && r->place.age < end) {
-        at = r->place.age + 1;
-        if (wants(r, type) && m->nbytes > r->max && !(r->flags & MSG_NOERROR)) {
-            finish(r, -E2BIG);
-        } else if (wants(r, type)) {
-            take_out(q, m);
+    for (; at && at->age < end; at = next) {
+        struct party *r = party_of(at);
+        bool wanted = wants(r, type), fits = m->nbytes <= r->max || (r->flags & MSG_NOERROR);
+        uint64_t after = at->age + 1;
+
+        next = order_next(at);
+        if (wanted && fits) {
+            msg_list_take_out(&q->messages, m);
             note(q, m, false, r->pid);
             r->m = m;
             finish(r, 0);
             return;
         }
-        if (step(q, p) && !is_there(q, type, age))
-            return; /* m may be freed */
+        if (wanted)
+            finish(r, -E2BIG);
+        if (step(q, p, wanted ? ENDED : 1)) {
+            if (!msg_list_has(&q->messages, type, age))
+                return; /* m may be freed */
+            next = order_from(&q->receivers, after);
+        }
     }
 }
 
@@ -314,7 +255,7 @@ static void show(struct queue *q, struct ipc_msg *m, struct portions *p)
 static void deliver(struct queue *q, struct ipc_msg *m, uint32_t pid)
 {
     note(q, m, true, pid);
-    enter(q, m);
+    msg_list_enter(&q->messages, m);
 }
 
 /* Room has become free: let those send who fit, in their order. Who is to end wakes the first of
@@ -336,7 +277,7 @@ static void admit(struct queue *q)
         deliver(q, m, s->pid);
         finish(s, 0);
         show(q, m, &p);
-        step(q, &p);
+        step(q, &p, ENDED);
     }
 }
 
@@ -423,13 +364,10 @@ int msg_send(const struct ipc_caller *c, int id, struct ipc_msg *m, int64_t type
 static int copy_of(const struct queue *q, int64_t number, size_t max, bool cut,
                    struct ipc_msg **out)
 {
-    struct ipc_msg *m = NULL;
+    const struct ipc_msg *m = number < 0 ? NULL : msg_list_nth(&q->messages, (uint64_t)number);
 
-    if (number < 0 || (uint64_t)number >= q->count)
+    if (!m)
         return -ENOMSG;
-    list_for_each_entry(m, &q->messages, link)
-        if (number-- == 0)
-            break;
     if (m->nbytes > max)
         return cut ? -EINVAL : -E2BIG; /* Linux cuts no copies */
     *out = msg_alloc(m->nbytes);
@@ -469,7 +407,7 @@ int msg_receive(const struct ipc_caller *c, int id, size_t max, int64_t type, ui
     } else if (r.m && r.m->nbytes > max && !(flags & MSG_NOERROR)) {
         err = -E2BIG;
     } else if (r.m) {
-        take_out(q, r.m);
+        msg_list_take_out(&q->messages, r.m);
         note(q, r.m, false, c->pid);
         admit(q);
     } else {
@@ -524,7 +462,7 @@ static void end_all(struct queue *q, struct order *parties, struct portions *p)
 {
     while (!order_empty(parties)) {
         finish(party_of(order_first(parties)), -EIDRM);
-        step(q, p);
+        step(q, p, ENDED);
     }
 }
 
@@ -532,6 +470,7 @@ int msg_remove(const struct ipc_caller *c, int id)
 {
     struct portions p = {clock_ns(), 0};
     struct ipc_object *o;
+    struct ipc_msg *m;
     struct queue *q;
     int err = ipc_open_removed(&table, c, id, &o);
 
@@ -541,13 +480,11 @@ int msg_remove(const struct ipc_caller *c, int id)
     mutex_lock(&q->lock);
     end_all(q, &q->senders, &p);
     end_all(q, &q->receivers, &p);
-    while (!list_empty(&q->messages)) {
-        struct ipc_msg *m = list_entry(list_first(&q->messages), struct ipc_msg, link);
-
-        take_out(q, m);
+    while ((m = msg_list_first(&q->messages)) != NULL) {
+        msg_list_take_out(&q->messages, m);
         note(q, m, false, c->pid);
         msg_free(m);
-        step(q, &p);
+        step(q, &p, ENDED);
     }
     close_queue(q);
     return 0;
@@ -574,7 +511,7 @@ static void explain(struct census *c)
         const struct queue *q = queue_of(table.slot[n].object);
 
         census_explain(c, CENSUS_NONPAGED, sizeof(*q), 1);
-        list_for_each_entry(m, &q->messages, link)
+        for (m = msg_list_first(&q->messages); m; m = msg_list_next(m))
             census_explain(c, CENSUS_NONPAGED, sizeof(*m) + m->nbytes, 1);
     }
 }

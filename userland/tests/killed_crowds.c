@@ -163,9 +163,10 @@ static void semaphores(void)
 
 /* ---- messages ---- */
 
-#define MEMBERS     1000      /* who send, and who wait for what nobody sends */
-#define LONGEST     400000ul  /* ns in a hold of the queue's mutex; all: 13,000,000 */
-#define LONGEST_ONE 6000ul    /* of one message, shown to all who wait for others; all: 130,000 */
+#define MEMBERS 1000     /* who send, and who wait for what nobody sends */
+#define LONGEST 400000ul /* ns in a hold of the queue's mutex; all: 13,000,000 */
+#define LONGEST_ONE \
+    4500ul /* of one message, shown to all who wait for others, of whom one runs; all: 130,000 */
 #define LONGEST_END 2000000ul /* until who lets all send, and is killed, has ended */
 #define BIG         8000
 
@@ -295,6 +296,52 @@ static void one_message(void)
     dismiss(MEMBERS);
 }
 
+/* As many messages as a queue can have, none of which a receiver takes, or the last. */
+
+#define FULL         16384
+#define LONGEST_LOOK 3000ul /* ns in a hold in which a message is looked for */
+#ifndef MSG_COPY
+#define MSG_COPY 040000
+#endif
+
+static void look_among_all(const char *what, long type, int flags, long want)
+{
+    struct text t;
+    uint64_t ns;
+    long got;
+
+    measure(1);
+    got = msgrcv(queue, &t, sizeof(t.bytes), type, flags | IPC_NOWAIT);
+    measure(0);
+    ns = longest_hold("message queue");
+    is(got, want, "%s", what);
+    diag("the longest hold: %lu ns", ns);
+    ok(!counted() || (ns && ns < LONGEST_LOOK), "is looked for in a short hold");
+}
+
+static void full_queue(void)
+{
+    static struct text t = {.type = 5};
+    unsigned sent = 0;
+
+    queue = msgget(IPC_PRIVATE, 0600);
+    while (sent < FULL && msgsnd(queue, &t, 0, IPC_NOWAIT) == 0)
+        sent++;
+    is(sent, FULL, "a queue is filled");
+    look_among_all("a message of another type, of which there is none,", 5, MSG_EXCEPT, -1);
+    look_among_all("the last message, by its number,", FULL - 1, MSG_COPY, 0);
+    look_among_all("a message that does not exist", FULL, MSG_COPY, -1);
+    look_among_all("the first message", 0, 0, 0);
+    t.type = 6;
+    is(msgsnd(queue, &t, 1, IPC_NOWAIT), 0, "one of another type is sent");
+    look_among_all("the only message of another type", 5, MSG_EXCEPT, 1);
+    measure(1);
+    is(msgctl(queue, IPC_RMID, NULL), 0, "the queue is removed");
+    measure(0);
+    ok(!counted() || longest_hold("message queue") < LONGEST_ONE, "in holds of at most %lu ns",
+       longest_hold("message queue"));
+}
+
 /* ---- logical names ---- */
 
 #define NAMES     100000
@@ -390,6 +437,7 @@ int main(void)
     semaphores();
     messages();
     one_message();
+    full_queue();
     names();
     return tap_done();
 }
