@@ -232,13 +232,10 @@ static cond_t delete_all(const struct lnm_who *who, struct lnm_table *t, uint8_t
                          struct lnm_deletion *d)
 {
     while (d->steps++ < LNM_AT_ONCE) {
-        struct list *l = d->stays ? list_next(&t->names, &d->stays->in_table)
-                                  : list_first(&t->names);
-        struct lnm_name *n;
+        struct lnm_name *n = d->stays ? lnm_next_name(d->stays) : lnm_first_name(t);
 
-        if (!l)
+        if (!n)
             return SS$_NORMAL;
-        n = list_entry(l, struct lnm_name, in_table);
         if (n->mode < mode || n == t->name || !may_go(who, n)) {
             d->stays = n;
             continue;

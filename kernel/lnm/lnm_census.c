@@ -41,6 +41,8 @@ static void check_quotas(struct census *c)
 static void explain(struct census *c)
 {
     const struct lnm_name *n = NULL;
+    uint64_t marks;
+    size_t bytes;
 
     mutex_lock(&lnm_mutex); /* exclusively, because of `found` */
     while ((n = lnm_hash_next(lnm_shared_hash(), n)) != NULL) {
@@ -48,6 +50,8 @@ static void explain(struct census *c)
         if (!n->header)
             continue;
         census_explain(c, CENSUS_PAGED, sizeof(*n->header), 1);
+        marks = lnm_marks(n->header, &bytes);
+        census_explain(c, CENSUS_PAGED, bytes, marks);
         if (n->header->flags & LNM_GROUP && n->header->members == 0 && n->header->count == 0 &&
             list_empty(&n->header->children))
             census_error(c, "the table of a group without members is there");

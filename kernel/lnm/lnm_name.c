@@ -299,8 +299,7 @@ void lnm_insert(struct lnm_table *t, struct lnm_name *n)
         __atomic_fetch_add(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     n->table = t;
     enter(t, n);
-    list_add_tail(&t->names, &n->in_table);
-    t->count++;
+    lnm_enter_order(t, n);
     t->quota_of->charged += lnm_cost(n);
 }
 
@@ -312,9 +311,8 @@ void lnm_remove(struct lnm_name *n)
     if (has_prefix(n))
         __atomic_fetch_sub(&lnm_prefixed, 1, __ATOMIC_RELAXED);
     treap_remove(&h->buckets[n->node.hash & (h->nbuckets - 1)], &n->node);
-    list_remove(&n->in_table);
+    lnm_leave_order(n);
     h->removed++;
-    t->count--;
     t->quota_of->charged -= lnm_cost(n);
     lnm_name_free(n);
 }

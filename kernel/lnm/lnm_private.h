@@ -47,7 +47,7 @@ struct lnm_translation { /* in the block of its name, 8-byte aligned */
 
 struct lnm_name {             /* LNMB: one block with its translations */
     struct treap_node node;   /* in its bucket */
-    struct list in_table;     /* in table.names, in the order of definition */
+    struct list in_table;     /* in table.names (lnm_order.c) */
     struct lnm_table *table;  /* the table that contains it */
     struct lnm_table *header; /* the table that it names, or NULL */
     uint32_t size;            /* bytes of the block */
@@ -61,7 +61,8 @@ struct lnm_name {             /* LNMB: one block with its translations */
 struct lnm_table { /* LNMTH */
     struct list sibling, children;
     struct lnm_table *parent;
-    struct list names;
+    struct list names;  /* in the order of definition, with marks between (lnm_order.c) */
+    struct treap marks; /* of those */
     uint32_t count;
     uint32_t flags; /* LNM_BUILT_IN and the others above */
     uint32_t uic_group, uic_member, prot;
@@ -124,6 +125,20 @@ uint64_t lnm_cost(const struct lnm_name *n);
 uint64_t lnm_table_cost(uint32_t name_length);
 void lnm_insert(struct lnm_table *t, struct lnm_name *n); /* mutex held; charges the quota */
 void lnm_remove(struct lnm_name *n);                      /* mutex held; from its table; frees it */
+
+/* ---- lnm_order.c; mutex held ---- */
+
+/* Put n at the end of t's names, of which it is the table already; take it out. */
+void lnm_enter_order(struct lnm_table *t, struct lnm_name *n);
+void lnm_leave_order(struct lnm_name *n);
+/* The first and the last name of a table, the one after n, and the one with that number, the first
+   being 0. NULL: there is none. */
+struct lnm_name *lnm_first_name(const struct lnm_table *t);
+struct lnm_name *lnm_last_name(const struct lnm_table *t);
+struct lnm_name *lnm_next_name(const struct lnm_name *n);
+struct lnm_name *lnm_nth_name(const struct lnm_table *t, uint64_t number);
+/* The number of blocks between the names, and the size of one. */
+uint64_t lnm_marks(const struct lnm_table *t, size_t *bytes);
 
 /* ---- lnm_space.c ---- */
 

@@ -374,7 +374,7 @@ static cond_t copy_names(const struct lnm_table *from, struct lnm_table *to)
 {
     struct lnm_name *n;
 
-    list_for_each_entry(n, &from->names, in_table) {
+    for (n = lnm_first_name(from); n; n = lnm_next_name(n)) {
         struct lnm_name *copy;
 
         if (thread_killed())

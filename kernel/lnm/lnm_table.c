@@ -124,8 +124,7 @@ void lnm_deletion_begin(struct lnm_deletion *d, const struct lnm_hash *h)
 /* The last name of t but its own, which a directory contains, and is the first there. */
 static struct lnm_name *last_name(const struct lnm_table *t)
 {
-    struct list *l = list_last(&t->names);
-    struct lnm_name *n = l ? list_entry(l, struct lnm_name, in_table) : NULL;
+    struct lnm_name *n = lnm_last_name(t);
 
     return n == t->name ? NULL : n;
 }

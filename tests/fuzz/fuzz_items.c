@@ -1,4 +1,4 @@
-// SOURCES: kernel/quota/account.c
+// SOURCES: kernel/lnm/lnm_order.c kernel/quota/account.c
 // SOURCES: kernel/base/treap.c
 // SOURCES: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
 // SOURCES: kernel/sys/vms/getjpi.c kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c

@@ -1,7 +1,7 @@
 // SOURCES: kernel/base/treap.c
 // SOURCES: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c kernel/lnm/lnm_search.c
 // SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c sysman/params.c sysman/config.c
-// SOURCES: kernel/quota/account.c
+// SOURCES: kernel/lnm/lnm_order.c kernel/quota/account.c
 // TARGETS: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
 // TARGETS: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c
 // RUNS: 4000

@@ -1,7 +1,7 @@
 // SOURCES: kernel/base/treap.c
 // SOURCES: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c kernel/lnm/lnm_search.c
 // SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c kernel/lnm/lnm_census.c
-// SOURCES: sysman/params.c sysman/config.c kernel/quota/account.c
+// SOURCES: kernel/lnm/lnm_order.c sysman/params.c sysman/config.c kernel/quota/account.c
 /*
  * Logical names compared with a plain model: random definitions, deletions, translations and tables
  * of several processes in two jobs, with each allocation failing in turn. A call that fails must
@@ -551,8 +551,9 @@ static void quotas(void)
     long before = in_use;
     struct lnm_who a = somebody(0300, false);
     int status = SS$_LNMCREATED, n = 0;
+    long tables, marks;
     char name[32];
-    long tables;
+    size_t bytes;
 
     is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 5 << 20), SS$_LNMCREATED,
        "a table of 5 MB of the directory's 8");
@@ -568,8 +569,11 @@ static void quotas(void)
     while ((status = table_by(&a, "LNM$PROCESS_DIRECTORY", name, PSL$C_USER, 0, 0)) ==
            SS$_LNMCREATED);
     is(status, SS$_EXLNMQUOTA, "after %d tables no more", n);
-    ok(in_use - tables <= 2 << 20 && in_use - tables > (2 << 20) - 4096,
-       "as all that they take is counted: %ld bytes", in_use - tables);
+    marks = (long)lnm_marks(a.space->directory, &bytes);
+    tables = in_use - tables - marks * (long)bytes;
+    ok(tables <= 2 << 20 && tables > (2 << 20) - 4096,
+       "as all that they take is counted: %ld bytes", tables);
+    ok(marks * 16 < n, "but %ld marks in their list", marks);
     is(lnm_delete(&a, text("LNM$PROCESS_DIRECTORY"), text(""), PSL$C_USER), SS$_NORMAL,
        "all of them can be deleted");
     is(table_by(&a, "LNM$PROCESS_DIRECTORY", "HALF", PSL$C_USER, 0, 8000000), SS$_LNMCREATED,
@@ -670,6 +674,45 @@ static void lists(void)
     lnm_space_free(a.space);
 }
 
+/* The n-th name of a table against an array, while names come and go, and with them the marks in
+ * the list, for which there is no memory now and then. */
+static void numbers(void)
+{
+    enum { MOST = 700 };
+    static int at[MOST];
+    struct lnm_who a = somebody(0300, false);
+    unsigned n = 0, wrong = 0, random = 7;
+    struct listed l;
+    char name[16];
+
+    table_by(&a, "LNM$PROCESS_DIRECTORY", "NUMBERS", PSL$C_USER, 0, 0);
+    for (int i = 0; i < 6000; i++) {
+        unsigned k, end = i / 1000 % 2 ? 3 : 1; /* of 4 that are deleted: it grows, it shrinks */
+
+        random = random * 1103515245u + 12345u;
+        k = n ? (random >> 12) % n : 0;
+        if (n == MOST || (n && (random >> 28) % 4 < end)) {
+            snprintf(name, sizeof(name), "N%d", at[k]);
+            wrong += lnm_delete(&a, text("NUMBERS"), text(name), PSL$C_USER) != SS$_NORMAL;
+            memmove(&at[k], &at[k + 1], (--n - k) * sizeof(at[0]));
+        } else {
+            snprintf(name, sizeof(name), "N%d", i);
+            fail_at = i % 3 ? 0 : 2; /* after the name's block */
+            wrong += define_by(&a, "NUMBERS", text(name), PSL$C_USER, 0, "v") != SS$_NORMAL;
+            fail_at = 0;
+            at[n++] = i;
+        }
+        for (unsigned j = i % 7; j < n; j += 7) {
+            snprintf(name, sizeof(name), "N%d", at[j]);
+            wrong += lnm_nth(&a, text("NUMBERS"), j, list_one, &l) != SS$_NORMAL ||
+                     strcmp(l.name, name) != 0;
+        }
+        wrong += lnm_nth(&a, text("NUMBERS"), n, list_one, &l) != SS$_NOLOGNAM;
+    }
+    is(wrong, 0, "names are found by number while they come and go");
+    lnm_space_free(a.space);
+}
+
 int main(void)
 {
     long booted;
@@ -682,6 +725,7 @@ int main(void)
     quotas();
     depth();
     lists();
+    numbers();
     census();
     many();
     is(in_use, booted, "nothing of all that is left");

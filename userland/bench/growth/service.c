@@ -239,6 +239,53 @@ static double define_one(uint64_t n)
     return growth_median(&b, CALLS);
 }
 
+/* A name by its number in the table, without regard to any other. */
+static double show_nth(uint64_t n)
+{
+    struct dsc$descriptor_s table = str("LNM$PROCESS");
+    struct bench b = {0};
+    struct mega_logical m;
+
+    for (uint64_t i = 0; i < n; i++)
+        define(i);
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        bench_start(&b);
+        for (uint64_t i = 0; i < CALLS; i++)
+            bench_need(mega$logical(&table, (int64_t)(i * n / CALLS), 0, &m) & 1);
+        bench_stop(&b);
+    }
+    return growth_median(&b, CALLS);
+}
+
+/* Tables of one name each, all of which are listed with their names. */
+static double list_all(uint64_t n)
+{
+    struct dsc$descriptor_s parent = str("LNM$PROCESS_DIRECTORY"), d, one = str("ONE");
+    ILE3 items[] = {{4, LNM$_STRING, "WORD", NULL}, {0}};
+    unsigned char mode = PSL$C_USER;
+    struct bench b = {0};
+    uint64_t listed = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "GROWTH_%lu", (unsigned long)i);
+        d = str(name);
+        bench_need(sys$crelnt(NULL, NULL, NULL, NULL, NULL, &d, &parent, &mode) & 1);
+        bench_need(sys$crelnm(NULL, &d, &one, &mode, items) & 1);
+    }
+    for (int r = 0; r < BENCH_ROUNDS; r++) {
+        struct mega_logical m;
+        unsigned status;
+
+        bench_start(&b);
+        status = mega$logical(NULL, 0, 0, &m);
+        for (listed = 0; status & 1; listed++)
+            status = mega$logical(NULL, MEGA_LOGICAL_NEXT, 0, &m);
+        bench_stop(&b);
+    }
+    bench_need(listed >= 2 * n);
+    return growth_median(&b, listed);
+}
+
 const struct growth_row growth_service[] = {
     {"create a region", "regions", 100, 10000, 1.3, 0, create_region},
     {"map a section", "mappings of it", 10, 10000, 1.3, 0, map_section},
@@ -248,5 +295,7 @@ const struct growth_row growth_service[] = {
     {"delete a section of 64 GiB, each page", "pages touched", 100, 1000, 1.3, 0, delete_fluid},
     {"translate a logical name", "names in LNM$PROCESS", 100, 10000, 1.3, 0, translate},
     {"define a logical name", "names in LNM$PROCESS", 100, 10000, 1.3, 0, define_one},
+    {"show a logical name by its number", "names in LNM$PROCESS", 100, 10000, 1.3, 0, show_nth},
+    {"list all logical names, each", "tables of one name", 100, 10000, 1.3, 0, list_all},
     {.name = NULL},
 };

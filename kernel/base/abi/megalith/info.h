@@ -31,7 +31,7 @@ struct mega_logical {
     uint32_t attributes, text_attributes; /* LNM$M_* */
     int32_t translation;                  /* index of the translation; -1: none */
     uint32_t mode, shareable, is_table, names;
-    uint32_t table_number; /* number of its table among the listed ones */
+    uint32_t table_number; /* of its table; ascends from table to table */
     uint64_t quota, left;  /* of the table that it names; 0: the table uses its parent's quota */
 };
 
