@@ -49,6 +49,10 @@ GROWTHS += ["mappings", "pages", "generations", "truncated", "sharers", "file", 
 GROWTHS += ["sparse", "stretches"]
 GROWTHS += ["fluid", "page-file section", "regions", "directory", "logical names", "descriptors"]
 GROWTHS += ["pipes", "output", "displays"]
+GROWTHS += ["event timers", "event ASTs", "event flags", "event wakes"]
+
+# As many as a process may ever have.
+PARAMETERS = ["--set", "PQL_DTQELM=256", "--set", "PQL_DASTLM=32767"]
 
 
 QUICK = [growth for growth in GROWTHS if growth != "sections"]
@@ -56,15 +60,24 @@ QUICK = [growth for growth in GROWTHS if growth != "sections"]
 
 def test_holds_are_short_when_things_are_many(run: Callable[..., Done]) -> None:
     words = ["-n", "400", *QUICK]
-    check(run("/tests/holds", *words, smp=1, memory="2G", options=["--icount"], timeout=200))
+    check(
+        run(
+            "/tests/holds",
+            *words,
+            smp=1,
+            memory="2G",
+            options=["--icount", *PARAMETERS],
+            timeout=200,
+        )
+    )
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("growth", GROWTHS)
 def test_holds_are_short_at_the_limits(run: Callable[..., Done], growth: str) -> None:
-    done = run("/tests/holds", "-n", "10000", growth, smp=1, memory="6G", options=["--icount"],
-               timeout=2400)  # fmt: skip
+    done = run("/tests/holds", "-n", "10000", growth, smp=1, memory="6G",
+               options=["--icount", *PARAMETERS], timeout=2400)  # fmt: skip
     holds = holds_of(done.expect(0).text)
     assert {h.growth for h in holds} == {growth}
     assert not too_long(holds), "\n".join(too_long(holds))

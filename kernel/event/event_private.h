@@ -2,7 +2,7 @@
 #ifndef KERNEL_EVENT_EVENT_PRIVATE_H
 #define KERNEL_EVENT_EVENT_PRIVATE_H
 
-#include "kernel/base/treap.h"
+#include "kernel/base/order.h"
 #include "kernel/event/event.h"
 #include "kernel/sched/spinlock.h"
 #include "kernel/sched/timer.h"
@@ -49,8 +49,8 @@ struct event_owner {
     struct list asts;      /* requests whose AST is to be delivered; lock */
     uint32_t nasts;        /* atomic: ASTs outstanding, at most the limit */
     uint32_t ntimers;      /* atomic: timer requests, temporary clusters */
-    struct list timers;    /* of struct event_tqe (tqe.c); lock */
-    struct list wakes;     /* likewise: scheduled wake-ups, of any number; lock */
+    struct order timers;   /* of struct event_tqe (tqe.c); lock */
+    struct order wakes;    /* likewise: scheduled wake-ups, of any number; lock */
     struct event_cluster local[CLUSTERS_LOCAL];
     struct event_cluster none; /* for those who wait for a request without a flag */
     struct event_common *common[CLUSTERS_COMMON]; /* each with a reference, or NULL; lock */

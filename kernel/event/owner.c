@@ -23,8 +23,6 @@ struct event_owner *event_owner_create(struct thread *target, uint16_t account)
     o->target = target;
     list_init(&o->posted);
     list_init(&o->asts);
-    list_init(&o->timers);
-    list_init(&o->wakes);
     for (unsigned i = 0; i < CLUSTERS_LOCAL; i++)
         event_cluster_init(&o->local[i]);
     event_cluster_init(&o->none);

@@ -11,9 +11,9 @@
  *   function: waits for the lock            dead = true; unlock
  *   lock, dead: unlock, free
  *
- * The list of timers is at most as long as the limit on timer requests, PQL_DTQELM, and is searched
- * in one hold. That of wake-ups, which other processes add to, is not: all of it is cancelled.
- * Entries are cancelled a few in a hold.
+ * There are at most as many timers as timer requests, PQL_DTQELM; to wake-ups other processes add.
+ * Entries are looked at LOOK_AT_ONCE in a hold, and cancelled a few in one. The walk goes by age
+ * (order.h), so it meets each once, and none that is set while it goes on.
  *
  * A repeated wake-up starts its next interval in the interrupt, hence the shortest interval, as on
  * OpenVMS, and EACH_NS for each timer that the user has who asked for it: so all timers of a user
@@ -25,11 +25,12 @@
 #include "mm/pool/pool_charged.h"
 
 #define EACH_NS        50000u
-#define CANCEL_AT_ONCE 4u
+#define CANCEL_AT_ONCE 2u
+#define LOOK_AT_ONCE   16u
 
 struct event_tqe { /* nonpaged pool, counted as QUOTA_TIMERS */
     struct timer timer;
-    struct list link;            /* in owner->timers or wakes; owner's lock */
+    struct order_node place;     /* in owner->timers or wakes; owner's lock */
     struct event_owner *owner;   /* with a reference; constant */
     struct event_owner *charged; /* a timer request, or an AST; with a reference; constant */
     bool wake;                   /* it wakes the owner; else `request` is completed; constant */
@@ -55,6 +56,18 @@ static void discharge(struct event_tqe *t)
     uint32_t *count = t->wake ? &t->charged->nasts : &t->charged->ntimers;
 
     __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
+}
+
+static struct order *list_of(const struct event_tqe *t)
+{
+    return t->wake ? &t->owner->wakes : &t->owner->timers;
+}
+
+/* The entry is on its list no more, and no timer request. */
+static void leave_locked(struct event_tqe *t)
+{
+    order_remove(list_of(t), &t->place);
+    discharge(t);
 }
 
 static void release_request(struct event_request *r)
@@ -111,8 +124,7 @@ static void expired(struct timer *timer)
     if (!over) {
         again_locked(t);
     } else if (!dead) {
-        list_remove(&t->link);
-        discharge(t);
+        leave_locked(t);
     }
     spin_unlock(&o->lock, ipl);
     if (over)
@@ -144,7 +156,6 @@ static struct event_tqe *tqe_create(struct event_owner *o, struct event_owner *b
     t->wake = wake;
     t->account = account;
     t->timer.fn = expired;
-    list_init(&t->link);
     return t;
 }
 
@@ -156,7 +167,7 @@ static bool start(struct event_tqe *t, uint64_t deadline)
     bool may = !o->closed;
 
     if (may) {
-        list_add_tail(t->wake ? &o->wakes : &o->timers, &t->link);
+        order_append(list_of(t), &t->place);
         timer_start(&t->timer, deadline);
     }
     spin_unlock(&o->lock, ipl);
@@ -200,39 +211,54 @@ cond_t event_schedule_wake(struct event_owner *o, struct event_owner *by, uint64
 
 /* ---- cancelling ---- */
 
-/* Take some entries with that identification (0: all) off the list; those that may be freed go to
- * `gone`. False: no more were left. */
-static bool cancel_some(struct event_owner *o, struct list *list, uint64_t id, struct list *gone)
+/* A walk along a list: up to which age it has come, and what it has taken out and is to free. */
+struct cancellation {
+    uint64_t age, end;
+    struct event_tqe *gone[CANCEL_AT_ONCE];
+    unsigned ngone;
+};
+
+/* One hold: take entries with that identification (0: all) off the list. False: no more are
+ * left. */
+static bool cancel_some(struct event_owner *o, struct order *list, uint64_t id,
+                        struct cancellation *c)
 {
     ipl_t ipl = spin_lock(&o->lock);
-    struct list *l = list_first(list);
-    unsigned n = 0;
+    struct order_node *at = order_from(list, c->age);
+    unsigned found = 0;
+    bool more;
 
-    while (l && n < CANCEL_AT_ONCE) {
-        struct event_tqe *t = list_entry(l, struct event_tqe, link);
+    if (!c->age)
+        c->end = order_end(list);
+    for (unsigned n = 0; at && n < LOOK_AT_ONCE && found < CANCEL_AT_ONCE; n++) {
+        struct event_tqe *t = container_of(at, struct event_tqe, place);
 
-        l = list_next(list, l);
-        if (id && t->id != id)
+        c->age = at->age + 1;
+        at = order_next(at);
+        if (t->place.age >= c->end || (id && t->id != id))
             continue;
-        list_remove(&t->link);
-        discharge(t);
+        leave_locked(t);
+        found++;
         if (timer_cancel(&t->timer))
-            list_add_tail(gone, &t->link);
+            c->gone[c->ngone++] = t;
         else
             t->dead = true;
-        n++;
     }
+    more = at && at->age < c->end;
     spin_unlock(&o->lock, ipl);
-    return n != 0;
+    return more;
 }
 
-static void cancel(struct event_owner *o, struct list *list, uint64_t id)
+static void cancel(struct event_owner *o, struct order *list, uint64_t id)
 {
-    struct list gone = LIST_INIT(gone), *l;
+    struct cancellation c = {0};
+    bool more;
 
-    while (cancel_some(o, list, id, &gone))
-        while ((l = list_pop_head(&gone)))
-            end_cancelled(list_entry(l, struct event_tqe, link));
+    do {
+        more = cancel_some(o, list, id, &c);
+        while (c.ngone)
+            end_cancelled(c.gone[--c.ngone]);
+    } while (more);
 }
 
 void event_timer_cancel(struct event_owner *o, uint64_t id) { cancel(o, &o->timers, id); }

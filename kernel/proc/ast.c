@@ -36,15 +36,22 @@ struct event_owner *process_events(void)
 {
     struct process *p = process_self();
     struct event_owner *o = process_events_now(p);
+    struct event_owner *made;
     ipl_t ipl;
 
     if (likely(o != NULL))
         return o;
+    made = event_owner_create(NULL, (uint16_t)(p->account - accounts)); /* not under the lock */
     ipl = spin_lock(&process_lock);
-    o = process_events_of_locked(p);
+    o = p->events;
+    if (!o && made) {
+        event_retarget(made, NULL, process_first_thread_locked(p)->thread);
+        __atomic_store_n(&p->events, made, __ATOMIC_RELEASE);
+        o = made;
+    }
     spin_unlock(&process_lock, ipl);
-    if (o)
-        event_owner_unref(o); /* the process has one */
+    if (made && made != o)
+        event_owner_unref(made); /* another thread was faster */
     return o;
 }
 
