@@ -41,7 +41,7 @@ struct event_owner *process_events(void)
 
     if (likely(o != NULL))
         return o;
-    made = event_owner_create(NULL, (uint16_t)(p->account - accounts)); /* not under the lock */
+    made = event_owner_create(NULL, pool_account()); /* not with the lock held */
     ipl = spin_lock(&process_lock);
     o = p->events;
     if (!o && made) {
