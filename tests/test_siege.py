@@ -22,6 +22,8 @@ def besiege(
                      all_programs=True)  # fmt: skip
     if done.status in (124, 125):
         done.expect(0)
+    # The longest answer to each command, and what was counted before and after.
+    print(done.output.decode(errors="replace"))
     check_tap(done.output.decode(errors="replace"))
     done.expect(0)
 

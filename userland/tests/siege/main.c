@@ -81,13 +81,26 @@ static void phase(const char *what)
 /* ---- what must be as before ---- */
 
 struct inventory {
-    long pages, nonpaged, paged, processes, sections, global_pages, page_file, promised;
+    long pages, nonpaged, paged, processes, sections, global_pages, page_file, promised, names;
 };
 
 static const char *const inventory_names[] = {
-    "pages",    "bytes of nonpaged pool", "bytes of paged pool", "processes",
-    "sections", "entries of GBLPAGES",    "pages of GBLPAGFIL",  "promised pages",
+    "pages",         "bytes of nonpaged pool", "bytes of paged pool", "processes",
+    "sections",      "entries of GBLPAGES",    "pages of GBLPAGFIL",  "promised pages",
+    "logical names",
 };
+
+/* Names in all tables that root sees, which are all but those of other processes. */
+static long count_names(void)
+{
+    struct mega_logical m;
+    unsigned status = mega$logical(NULL, 0, 0, &m);
+    long n = 0;
+
+    for (; status == SS$_NORMAL; n++)
+        status = mega$logical(NULL, MEGA_LOGICAL_NEXT, 0, &m);
+    return status == SS$_NOLOGNAM ? n : -1; /* -1: one went meanwhile */
+}
 
 static void inventory(struct inventory *v)
 {
@@ -110,6 +123,7 @@ static void inventory(struct inventory *v)
     v->global_pages = (long)g.gptes.use;
     v->page_file = (long)g.pagfil_pages.use;
     v->promised = (long)m.promised_unused;
+    v->names = count_names();
     v->processes = 0;
     for (unsigned i = 0; i < MEGA_STATES; i++)
         v->processes += (long)st.count[i];
@@ -150,7 +164,7 @@ static void compare(const struct inventory *before, const struct inventory *afte
     const long *a = (const long *)before, *b = (const long *)after;
 
     for (unsigned i = 0; i < sizeof(*before) / sizeof(long); i++)
-        is(b[i], a[i], "%s as before", inventory_names[i]);
+        is(b[i], a[i], "%s as before: %ld", inventory_names[i], a[i]);
 }
 
 /* Read a file to its end, so that all its pages are in memory from now on. */
