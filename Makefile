@@ -351,6 +351,11 @@ needed: | $(SETUP_TESTS)
 check: all host-tests test-kernel ## the unit tests and some of those in the guest, in two minutes
 	$(Q)$(PYTEST) --check $(T)
 
+# The list of these tests is tests/lib/limits.py.
+.PHONY: test-limits
+test-limits: all test-kernel ## the tests with time limits, three times beside eight busy loops
+	$(Q)scripts/limits $(ARGS)
+
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
 
