@@ -11,11 +11,14 @@ from contextlib import contextmanager
 
 from megalith.run.paths import TOP
 
+# Ends with its parent, however that ends.
+LOOP = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
+
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
     """So many processes compute meanwhile."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(count)]
     try:
         yield
     finally:
