@@ -30,6 +30,9 @@ void event_boot(void);
  * account: the number of the account that its memory is charged to (pool_account). NULL: no memory.
  * Also at IPL_ASTDEL. */
 struct event_owner *event_owner_create(struct thread *target, uint16_t account);
+/* How many ASTs and timer requests a new owner may have, 0: as many as PQL_DASTLM and PQL_DTQELM
+ * say at the time. */
+void event_set_limits(struct event_owner *o, uint32_t asts, uint32_t timers);
 void event_owner_ref(struct event_owner *o); /* any IPL */
 /* Give up a reference. Any IPL up to IPL_CLOCK, spinlocks of ranks below RANK_POOL. */
 void event_owner_unref(struct event_owner *o);
@@ -161,6 +164,8 @@ struct event_counts {
     uint32_t asts, ast_limit, timers, timer_limit;
 };
 void event_counts(const struct event_owner *o, struct event_counts *c);
+/* Those of a process that has no owner yet, and is to get these limits (event_set_limits). */
+void event_limits(uint32_t asts, uint32_t timers, struct event_counts *c);
 
 /* ---- timers ---- */
 

@@ -47,10 +47,11 @@ struct event_owner {
     struct thread *target; /* who takes ASTs; NULL: nobody any more; lock */
     struct list posted;    /* requests to be completed; lock */
     struct list asts;      /* requests whose AST is to be delivered; lock */
-    uint32_t nasts;        /* atomic: ASTs outstanding, at most the limit */
-    uint32_t ntimers;      /* atomic: timer requests, temporary clusters */
-    struct order timers;   /* of struct event_tqe (tqe.c); lock */
-    struct order wakes;    /* likewise: scheduled wake-ups, of any number; lock */
+    uint32_t ast_limit, timer_limit; /* 0: the system parameters'; constant */
+    uint32_t nasts;                  /* atomic: ASTs outstanding, at most the limit */
+    uint32_t ntimers;                /* atomic: timer requests, temporary clusters */
+    struct order timers;             /* of struct event_tqe (tqe.c); lock */
+    struct order wakes;              /* likewise: scheduled wake-ups, of any number; lock */
     struct event_cluster local[CLUSTERS_LOCAL];
     struct event_cluster none; /* for those who wait for a request without a flag */
     struct event_common *common[CLUSTERS_COMMON]; /* each with a reference, or NULL; lock */

@@ -30,6 +30,12 @@ struct event_owner *event_owner_create(struct thread *target, uint16_t account)
     return o;
 }
 
+void event_set_limits(struct event_owner *o, uint32_t asts, uint32_t timers)
+{
+    o->ast_limit = asts;
+    o->timer_limit = timers;
+}
+
 void event_owner_ref(struct event_owner *o) { __atomic_fetch_add(&o->refs, 1, __ATOMIC_RELAXED); }
 
 void event_owner_unref(struct event_owner *o)

@@ -31,22 +31,32 @@ static bool charge(uint32_t *count, int64_t limit)
     return false;
 }
 
-bool event_ast_charge(struct event_owner *o)
+static int64_t ast_limit(const struct event_owner *o)
 {
-    return charge(&o->nasts, sysparam(SYSPARAM_PQL_DASTLM));
+    return o->ast_limit ? o->ast_limit : sysparam(SYSPARAM_PQL_DASTLM);
 }
 
-bool event_timer_charge(struct event_owner *o)
+static int64_t timer_limit(const struct event_owner *o)
 {
-    return charge(&o->ntimers, sysparam(SYSPARAM_PQL_DTQELM));
+    return o->timer_limit ? o->timer_limit : sysparam(SYSPARAM_PQL_DTQELM);
+}
+
+bool event_ast_charge(struct event_owner *o) { return charge(&o->nasts, ast_limit(o)); }
+
+bool event_timer_charge(struct event_owner *o) { return charge(&o->ntimers, timer_limit(o)); }
+
+void event_limits(uint32_t asts, uint32_t timers, struct event_counts *c)
+{
+    *c = (struct event_counts){.ast_limit = asts ? asts : (uint32_t)sysparam(SYSPARAM_PQL_DASTLM),
+                               .timer_limit = timers ? timers
+                                                     : (uint32_t)sysparam(SYSPARAM_PQL_DTQELM)};
 }
 
 void event_counts(const struct event_owner *o, struct event_counts *c)
 {
-    *c = (struct event_counts){.asts = __atomic_load_n(&o->nasts, __ATOMIC_RELAXED),
-                               .ast_limit = (uint32_t)sysparam(SYSPARAM_PQL_DASTLM),
-                               .timers = __atomic_load_n(&o->ntimers, __ATOMIC_RELAXED),
-                               .timer_limit = (uint32_t)sysparam(SYSPARAM_PQL_DTQELM)};
+    event_limits(o->ast_limit, o->timer_limit, c);
+    c->asts = __atomic_load_n(&o->nasts, __ATOMIC_RELAXED);
+    c->timers = __atomic_load_n(&o->ntimers, __ATOMIC_RELAXED);
 }
 
 /* ---- requests ---- */

@@ -24,6 +24,8 @@ struct event_owner *process_events_of_locked(struct process *p)
     if (!o) {
         o = event_owner_create(process_first_thread_locked(p)->thread,
                                (uint16_t)(p->account - accounts));
+        if (o)
+            event_set_limits(o, p->kin.limits.asts, p->kin.limits.timers);
         /* Readers without the lock see it only when it is complete. */
         __atomic_store_n(&p->events, o, __ATOMIC_RELEASE);
     }

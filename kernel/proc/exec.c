@@ -205,7 +205,9 @@ static struct program_path *set_program(struct process *p, const char *path, str
     ipl_t ipl = spin_lock(&process_lock);
 
     _Static_assert(sizeof(p->name) == sizeof(thread_self()->name), "one is copied to the other");
-    str_copy(p->name, base ? base + 1 : path, sizeof(p->name));
+    if (likely(!p->kin.named))
+        str_copy(p->name, base ? base + 1 : path, sizeof(p->name));
+    __atomic_store_n(&p->kin.final_status, 0, __ATOMIC_RELAXED);
     old = p->program;
     p->program = x->path;
     x->path = NULL;

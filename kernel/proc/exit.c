@@ -12,7 +12,7 @@
  *    logical names are released.
  * 4. The address space is released, so sections lose a user; if the process leads the session of
  *    the terminal, that session loses it (terminal.c); a vfork parent continues.
- * 5. Children become orphans; those that are zombies are freed, and those that are stopped in a
+ * 5. Subprocesses are deleted (kin.c). Children become orphans; those that are zombies are freed, and those that are stopped in a
  *    group of their own get SIGHUP and SIGCONT, because nobody is left to continue them.
  * 6. Under the table lock, the process becomes a zombie and its parent is notified.
  * 7. The thread ends.
@@ -42,6 +42,7 @@
 #include "kernel/proc/run_hook.h"
 #include "kernel/proc/signal.h"
 #include "kernel/proc/terminal.h"
+#include "kernel/proc/termination.h"
 #include "kernel/proc/threads.h"
 #include "kernel/quota/quota.h"
 #include "mm/pool/pool.h"
@@ -313,12 +314,16 @@ static void name_signal(const struct process *p, uint32_t sig)
 void process_end(struct process *p, uint32_t status)
 {
     struct uthread *u = uthread_self();
+    struct event_request *completion;
+    uint32_t final;
     struct process *mine;
     struct sighand *sig;
 
     status = signal_close(p->sig, status);
     name_signal(p, status & 0x7F);
     threads_end_group(p);
+    if (unlikely(p->kin.mailbox))
+        termination_send(p, status);
     if (unlikely(p->tracing != NULL))
         ptrace_tracer_end(p);
     if (p->pid == 1)
@@ -327,7 +332,11 @@ void process_end(struct process *p, uint32_t status)
     terminal_hang_up(p);
     process_vfork_release(p);
     process_free_children(p);
+    final = kin_final_status(p, status);
+    completion = kin_end(p);
     mine = become_zombie(p, status, &sig);
+    if (unlikely(completion != NULL))
+        event_post(completion, final);
     thread_forget(u, sig);
     sighand_free(sig);
     if (mine)

@@ -42,8 +42,7 @@ static void child_start(void *arg)
     user_enter();
 }
 
-/* Copy what a child inherits and what other threads of the parent may change meanwhile. */
-static void copy_identity(struct process *to, struct process *from)
+void process_copy_identity(struct process *to, struct process *from)
 {
     bool alone = process_alone(from);
     ipl_t ipl = 0;
@@ -69,6 +68,8 @@ static void copy_identity(struct process *to, struct process *from)
     to->personal.death_signal = 0;
     to->ast_return = __atomic_load_n(&from->ast_return, __ATOMIC_RELAXED);
     to->exit_routine = from->exit_routine;
+    to->kin.limits = from->kin.limits;
+    to->kin.base = __atomic_load_n(&from->kin.base, __ATOMIC_RELAXED);
     memcpy(to->name, from->name, sizeof(to->name));
     to->program = program_path_ref(from->program);
     to->arg_start = from->arg_start;
@@ -84,8 +85,7 @@ static void copy_identity(struct process *to, struct process *from)
         mutex_unlock(&from->brk_mutex);
 }
 
-/* Free a child that has no thread yet. */
-static void child_abandon(struct process *c)
+void process_abandon(struct process *c)
 {
     if (c->aspace)
         aspace_unref(c->aspace);
@@ -97,6 +97,7 @@ static void child_abandon(struct process *c)
         sighand_free(c->sig);
     if (c->names)
         lnm_space_free(c->names);
+    kin_abandon(c);
     process_free(c);
 }
 
@@ -172,7 +173,7 @@ static struct process *child_build(struct process *self, uint64_t flags, vaddr_t
 
     if (!c)
         return NULL;
-    copy_identity(c, self);
+    process_copy_identity(c, self);
     c->files = files_for(self, flags);
     c->sig = sighand_fork((flags & CLONE_VM) != 0);
     c->names = lnm_space_fork(self->names);
@@ -186,7 +187,7 @@ static struct process *child_build(struct process *self, uint64_t flags, vaddr_t
     }
     if (!c->aspace) {
         *err = -ENOMEM;
-        child_abandon(c);
+        process_abandon(c);
         return NULL;
     }
     return c;
@@ -253,8 +254,7 @@ void process_vfork_release(struct process *p)
     spin_unlock(&process_lock, ipl);
 }
 
-/* t, the first thread of a new process of the same user, is no member of its parent's group. */
-static void join_user_group(const struct process *c, struct thread *t)
+void process_join_user_group(const struct process *c, struct thread *t)
 {
     ipl_t ipl = spin_lock(&process_lock);
     struct sched_group *g = creds_group_locked(c->account);
@@ -309,7 +309,7 @@ static struct process *child_with_thread(struct process *self, uint64_t flags, v
     if (flags & CLONE_PIDFD) {
         *fd = reserve_pidfd(self, f);
         if (*fd < 0) {
-            child_abandon(c);
+            process_abandon(c);
             return NULL;
         }
     }
@@ -321,7 +321,7 @@ static struct process *child_with_thread(struct process *self, uint64_t flags, v
         fd_cancel(self->files, (unsigned)*fd);
         file_free(*f);
     }
-    child_abandon(c);
+    process_abandon(c);
     *fd = -ENOMEM;
     return NULL;
 }
@@ -354,7 +354,7 @@ long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t chil
     thread_set_root(t, c->aspace->pt.root.n, &c->aspace->pt.loaded);
     process_add_first(c, t);
     if (unlikely(self->group != NULL))
-        join_user_group(c, t);
+        process_join_user_group(c, t);
     if (flags & CLONE_CHILD_CLEARTID)
         c->sig->first.clear_tid = child_tid;
     if (flags & CLONE_VFORK) {

@@ -7,6 +7,13 @@
 /* Replace the address space of the current process by as (NULL: none). Returns the old one, with
  * its reference. The caller is the only thread. Takes the table lock. */
 struct aspace *process_change_space(struct process *p, struct aspace *as);
+/* Copy what a child inherits and what other threads of the current process may change meanwhile. */
+void process_copy_identity(struct process *to, struct process *from);
+/* Free a child that has no thread yet and is not in the table. IPL 0; may wait. */
+void process_abandon(struct process *c);
+/* t, the first thread of a new process of the same user, is no member of its maker's scheduling
+ * group. Takes the table lock. */
+void process_join_user_group(const struct process *c, struct thread *t);
 /* Take p out of the table and give its numbers back. Table lock held. */
 void process_leave_locked(struct process *p);
 /* p no longer uses its parent's address space: wake the parent if it waits for that in vfork. Takes

@@ -174,6 +174,7 @@ struct process *process_alloc(int *err)
     list_init(&p->all.link);
     p->sibling.process = p->all.process = p->fellow.process = p;
     list_init(&p->hash);
+    kin_init(&p->kin);
     sem_undos_init(&p->sem_undos);
     wait_queue_init(&p->child_queue, "children");
     mutex_init(&p->brk_mutex, "brk", MUTEX_PROCESS);
@@ -228,10 +229,10 @@ struct cpu_time process_children_time(const struct process *p)
                              .system_ns = __atomic_load_n(&p->waited.system_ns, __ATOMIC_RELAXED)};
 }
 
-void process_enter(struct process *p, struct process *maker, bool sibling)
+/* Give p numbers, of its own group and session or of maker's, and make it known. */
+static inline __attribute__((always_inline)) void enter_locked(struct process *p,
+                                                               const struct process *maker)
 {
-    ipl_t ipl = spin_lock(&process_lock);
-    struct process *parent = unlikely(sibling) ? maker->parent : maker;
     struct list *bucket;
 
     p->pid = p->sig->first.tid = number_allocate();
@@ -247,6 +248,14 @@ void process_enter(struct process *p, struct process *maker, bool sibling)
         list_init(bucket);
     list_add_tail(bucket, &p->hash);
     list_add_tail(&all, &p->all.link);
+}
+
+void process_enter(struct process *p, struct process *maker, bool sibling)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct process *parent = unlikely(sibling) ? maker->parent : maker;
+
+    enter_locked(p, maker);
     p->parent = parent;
     p->ppid = 1; /* without a parent, but for the first process, which has 0 */
     if (!maker)
@@ -255,6 +264,16 @@ void process_enter(struct process *p, struct process *maker, bool sibling)
         p->ppid = parent->pid;
         list_add_tail(&parent->children, &p->sibling.link);
     }
+    spin_unlock(&process_lock, ipl);
+}
+
+void process_enter_created(struct process *p, struct process *owner)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    enter_locked(p, owner);
+    p->ppid = 1;
+    kin_enter_locked(p, owner);
     spin_unlock(&process_lock, ipl);
 }
 

@@ -18,6 +18,7 @@
 #include "kernel/proc/cpu_timer.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fs_context.h"
+#include "kernel/proc/kin.h"
 #include "kernel/proc/walk.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
@@ -42,7 +43,10 @@ struct uthread;
 #define PRV_SYSNAM              ((uint64_t)PRV$M_SYSNAM)
 #define PRV_GRPNAM              ((uint64_t)PRV$M_GRPNAM)
 #define PRV_GROUP               ((uint64_t)PRV$M_GROUP)
+#define PRV_NOACNT              ((uint64_t)PRV$M_NOACNT)
+#define PRV_IMPERSONATE         ((uint64_t)PRV$M_IMPERSONATE)
 #define PRV_PSWAPM              ((uint64_t)PRV$M_PSWAPM)
+#define PRV_ALTPRI              ((uint64_t)PRV$M_ALTPRI)
 #define PRV_SETPRV              ((uint64_t)PRV$M_SETPRV)
 #define PRV_WORLD               ((uint64_t)PRV$M_WORLD)
 #define PRV_PRMGBL              ((uint64_t)PRV$M_PRMGBL)
@@ -90,6 +94,7 @@ struct process {
     struct list children, zombies;             /* of `sibling` */
     struct process_place sibling, all, fellow; /* fellow: in the list of its group */
     struct list hash;
+    struct kin kin;     /* owner and subprocesses of OpenVMS */
     uint32_t pgid, sid; /* table lock */
     /* Number of the possession of the controlling terminal (terminal.c), 0: none. Table lock. */
     uint64_t terminal;
@@ -264,6 +269,9 @@ static inline void cpu_time_add(struct cpu_time *sum, struct cpu_time t)
 /* Give p a pid and enter it into the table as a child of `maker` (NULL: without a parent), or, if
  * sibling, of maker's parent, if that still lives. Takes the table lock. */
 void process_enter(struct process *p, struct process *maker, bool sibling);
+/* The same for a process of $CREPRC, which has no parent: a subprocess of owner, in its process
+ * group, or (NULL) a detached process in a session of its own. */
+void process_enter_created(struct process *p, struct process *owner);
 /* Put p, live and in the table, into the group pgid, a number in use; make it the leader of a new
  * session and group. Table lock held. */
 void process_set_group_locked(struct process *p, uint32_t pgid);

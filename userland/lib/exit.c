@@ -159,6 +159,7 @@ void mega$end(unsigned status)
 
     ended_with = (int)status;
     has_ended_with = ending = 1;
+    call(MEGA_SYS_FINAL_STATUS, status, 0, 0, 0, 0, 0);
     exit(severity <= STS$K_SEVERE ? exit_status[severity] : EXIT_FAILURE);
 }
 

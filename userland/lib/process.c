@@ -1,13 +1,17 @@
 /* Control of processes: stubs of the services. */
 #include "service.h"
 
+#include <jpidef.h>
 #include <rtl/process.h>
+#include <ssdef.h>
 
 #undef sys$delprc
 #undef sys$forcex
 #undef sys$suspnd
 #undef sys$resume
 #undef sys$setprn
+#undef sys$setpri
+#undef sys$creprc
 
 int sys$delprc(unsigned int *pidadr, void *prcnam, unsigned int flags)
 {
@@ -32,3 +36,23 @@ int sys$resume(unsigned int *pidadr, void *prcnam)
 }
 
 int sys$setprn(void *prcnam) { return service(VMS_SETPRN, (quad)prcnam, 0, 0, 0, 0, 0); }
+
+int sys$setpri(unsigned int *pidadr, void *prcnam, unsigned int pri, unsigned int *prvpri,
+               unsigned int *pol, unsigned int *prvpol)
+{
+    if (pol && *pol != JPI$K_DEFAULT_POLICY)
+        return SS$_BADPARAM;
+    if (prvpol)
+        *prvpol = JPI$K_DEFAULT_POLICY;
+    return service(VMS_SETPRI, (quad)pidadr, (quad)prcnam, pri, (quad)prvpri, 0, 0);
+}
+
+int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, void *error,
+               struct _generic_64 *prvadr, void *quota, void *prcnam, unsigned int baspri,
+               unsigned int uic, unsigned short mbxunt, unsigned int stsflg, void *itmlst,
+               void *node)
+{
+    return BLOCK(VMS_CREPRC, (quad)pidadr, (quad)image, (quad)input, (quad)output, (quad)error,
+                 (quad)prvadr, (quad)quota, (quad)prcnam, baspri, uic, mbxunt, stsflg, (quad)itmlst,
+                 (quad)node);
+}

@@ -14,6 +14,7 @@
 #include "kernel/base/abi/vadef.h"
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/ast.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/rlimit.h"
@@ -25,8 +26,10 @@
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/items.h"
+#include "kernel/sys/vms/priority.h"
 #include "kernel/sys/vms/target.h"
 #include "mm/space/region.h"
+#include "sysman/params.h"
 
 #define USERNAME_LENGTH 12
 #define PAGELETS        (PAGE_SIZE / 512)
@@ -35,8 +38,11 @@
     (JPI$M_NO_TARGET_INSWAP | JPI$M_NO_TARGET_AST | JPI$M_IGNORE_TARGET_STATUS | JPI$M_THREAD)
 
 struct facts {
-    uint64_t pid, owner, uic_group, uic_member, uid, state, priority, cpu, home_rad, threads;
-    uint64_t mode, job_type, files_limit, io, start_ns;
+    uint32_t pid, owner, uic_group, uic_member, uid, state, priority, cpu, home_rad, threads;
+    uint32_t mode, job_type;
+    uint64_t files_limit, io, start_ns;
+    uint32_t master, subprocesses, job_subprocesses, job_limit, flags;
+    uint32_t asts_left, ast_limit, timers_left, timer_limit;
     uint64_t privileges, authorised, permanent;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
     struct cpu_time used; /* of all threads; only if an item asks for it */
@@ -62,6 +68,28 @@ static uint32_t state_of(const struct thread *t)
     }
 }
 
+/* What the process may have, and has left. Process table lock held. */
+static void note_quotas(const struct process *p, struct facts *f)
+{
+    const struct event_owner *o = process_events_now(p);
+    const struct kin *k = &p->kin;
+    struct event_counts c;
+
+    if (o)
+        event_counts(o, &c);
+    else
+        event_limits(k->limits.asts, k->limits.timers, &c);
+    f->ast_limit = c.ast_limit;
+    f->asts_left = c.ast_limit - MIN(c.asts, c.ast_limit);
+    f->timer_limit = c.timer_limit;
+    f->timers_left = c.timer_limit - MIN(c.timers, c.timer_limit);
+    f->master = k->job ? k->job->master : p->pid;
+    f->subprocesses = k->count;
+    f->job_subprocesses = k->job ? k->job->count : 0;
+    f->job_limit = k->job ? k->job->limit : (uint32_t)sysparam(SYSPARAM_PQL_DPRCLM);
+    f->flags = k->flags;
+}
+
 /* Fill in *f. p has a thread; facts about a thread are those of the oldest. Process table lock
    held. */
 static void note_facts(const struct process *p, struct facts *f)
@@ -69,12 +97,14 @@ static void note_facts(const struct process *p, struct facts *f)
     const struct thread *t = process_first_thread_locked(p)->thread;
 
     *f = (struct facts){.pid = p->pid,
-                        .owner = p->parent ? p->parent->pid : 0,
+                        .owner = p->kin.owner ? p->kin.owner->pid
+                                 : p->parent  ? p->parent->pid
+                                              : 0,
                         .uic_group = process_uic_group(p),
                         .uic_member = process_uic_member(p),
                         .uid = process_uid(p),
                         .state = state_of(t),
-                        .priority = __atomic_load_n(&t->prio, __ATOMIC_RELAXED),
+                        .priority = vms_base_priority(p),
                         .cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED),
                         .home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED),
                         .threads = p->nthreads,
@@ -87,6 +117,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .authorised = load(&p->authorised),
                         .permanent = load(&p->permanent),
                         .aspace = p->aspace};
+    note_quotas(p, f);
     str_copy(f->name, p->name, sizeof(f->name));
     str_copy(f->image, program_path_text(p->program), sizeof(f->image));
     if (!p->aspace)
@@ -177,30 +208,39 @@ static void user_name(struct vms_answer *a, const struct facts *f)
     memcpy(a->bytes, name, n);
 }
 
-enum kind { LONG, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, OTHER };
+enum kind { LONG, SMALL, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, OTHER };
 
 #define FACT(field) offsetof(struct facts, field)
 
-/* `from` is the offset of a field of struct facts; of FREE_* the number of a region; of TICKS the
+/* `from` is the offset of a field of struct facts, of 32 bits if SMALL; of FREE_* the number of a region; of TICKS the
    modes. */
 static const struct item {
     uint16_t code;
     uint8_t kind;
     uint16_t from;
 } items[] = {
-    {JPI$_PID, LONG, FACT(pid)},
-    {JPI$_OWNER, LONG, FACT(owner)},
-    {JPI$_GRP, LONG, FACT(uic_group)},
-    {JPI$_MEM, LONG, FACT(uic_member)},
-    {JPI$_STATE, LONG, FACT(state)},
-    {JPI$_PRI, LONG, FACT(priority)},
-    {JPI$_PRIB, LONG, FACT(priority)},
-    {JPI$_CPU_ID, LONG, FACT(cpu)},
-    {JPI$_HOME_RAD, LONG, FACT(home_rad)},
-    {JPI$_MODE, LONG, FACT(mode)},
-    {JPI$_JOBTYPE, LONG, FACT(job_type)},
-    {JPI$_KT_COUNT, LONG, FACT(threads)},
-    {JPI$_INITIAL_THREAD_PID, LONG, FACT(pid)},
+    {JPI$_PID, SMALL, FACT(pid)},
+    {JPI$_OWNER, SMALL, FACT(owner)},
+    {JPI$_GRP, SMALL, FACT(uic_group)},
+    {JPI$_MEM, SMALL, FACT(uic_member)},
+    {JPI$_STATE, SMALL, FACT(state)},
+    {JPI$_PRI, SMALL, FACT(priority)},
+    {JPI$_PRIB, SMALL, FACT(priority)},
+    {JPI$_ASTCNT, SMALL, FACT(asts_left)},
+    {JPI$_ASTLM, SMALL, FACT(ast_limit)},
+    {JPI$_TQCNT, SMALL, FACT(timers_left)},
+    {JPI$_TQLM, SMALL, FACT(timer_limit)},
+    {JPI$_PRCCNT, SMALL, FACT(subprocesses)},
+    {JPI$_PRCLM, SMALL, FACT(job_limit)},
+    {JPI$_JOBPRCCNT, SMALL, FACT(job_subprocesses)},
+    {JPI$_MASTER_PID, SMALL, FACT(master)},
+    {JPI$_CREPRC_FLAGS, SMALL, FACT(flags)},
+    {JPI$_CPU_ID, SMALL, FACT(cpu)},
+    {JPI$_HOME_RAD, SMALL, FACT(home_rad)},
+    {JPI$_MODE, SMALL, FACT(mode)},
+    {JPI$_JOBTYPE, SMALL, FACT(job_type)},
+    {JPI$_KT_COUNT, SMALL, FACT(threads)},
+    {JPI$_INITIAL_THREAD_PID, SMALL, FACT(pid)},
     {JPI$_FILLM, LONG, FACT(files_limit)},
     {JPI$_BUFIO, LONG, FACT(io)},
     {JPI$_DIRIO, LONG, FACT(zero)},
@@ -261,6 +301,8 @@ static void answer(const struct item *item, const struct facts *f, struct vms_an
     switch ((enum kind)item->kind) {
     case LONG:
         return longword(a, *(const uint64_t *)field);
+    case SMALL:
+        return longword(a, *(const uint32_t *)field);
     case QUAD:
         return quadword(a, *(const uint64_t *)field);
     case PAGES:

@@ -29,10 +29,8 @@ static bool may_control(const struct process *self, const struct process *p)
            (uid == process_euid(p) && suid == uid);
 }
 
-/* Call action with the process that the arguments name and the table lock held, and write its
-   number to *pidadr. The action's result, or SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO. */
-static cond_t act(vaddr_t pidadr, vaddr_t prcnam, cond_t (*action)(struct process *p, uint64_t arg),
-                  uint64_t arg)
+cond_t vms_control(vaddr_t pidadr, vaddr_t prcnam,
+                   cond_t (*action)(struct process *p, uint64_t arg), uint64_t arg)
 {
     struct vms_target t;
     struct process *p;
@@ -68,12 +66,21 @@ static cond_t send(struct process *p, uint64_t sig)
 
 /* $DELPRC(pidadr, prcnam, flags): no exit handler is called, whatever the flags. SS$_NORMAL,
    SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO. */
-cond_t vms_delprc(uint64_t pidadr, uint64_t prcnam) { return act(pidadr, prcnam, send, SIGKILL); }
+cond_t vms_delprc(uint64_t pidadr, uint64_t prcnam)
+{
+    return vms_control(pidadr, prcnam, send, SIGKILL);
+}
 
 /* $SUSPND(pidadr, prcnam, flags), $RESUME(pidadr, prcnam): as $DELPRC. One that is not suspended is
    resumed without effect. */
-cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam) { return act(pidadr, prcnam, send, SIGSTOP); }
-cond_t vms_resume(uint64_t pidadr, uint64_t prcnam) { return act(pidadr, prcnam, send, SIGCONT); }
+cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam)
+{
+    return vms_control(pidadr, prcnam, send, SIGSTOP);
+}
+cond_t vms_resume(uint64_t pidadr, uint64_t prcnam)
+{
+    return vms_control(pidadr, prcnam, send, SIGCONT);
+}
 
 /* The AST is queued under the table lock, under which exec forgets the routine and then drops the
    ASTs of the old program: it reaches no other program. */
@@ -102,13 +109,14 @@ static cond_t force_exit(struct process *p, uint64_t code)
  */
 cond_t vms_forcex(uint64_t pidadr, uint64_t prcnam, uint64_t code)
 {
-    return act(pidadr, prcnam, force_exit, code);
+    return vms_control(pidadr, prcnam, force_exit, code);
 }
 
 /* ---- names ---- */
 
 struct namesake {
     const struct process *self;
+    const char *name;
     bool found;
 };
 
@@ -118,8 +126,16 @@ static enum process_visit compare(struct process *p, void *arg)
 
     n->found = p != n->self && p->state == PROCESS_LIVE &&
                process_uic_group(p) == process_uic_group(n->self) &&
-               strncmp(p->name, n->self->name, sizeof(p->name)) == 0;
+               strncmp(p->name, n->name, sizeof(p->name)) == 0;
     return n->found ? PROCESS_STOP : PROCESS_NEXT;
+}
+
+bool vms_name_taken(const struct process *p, const char *name)
+{
+    struct namesake n = {.self = p, .name = name};
+
+    process_search(0, compare, &n);
+    return n.found;
 }
 
 static void set_name(struct process *p, const char *name, char before[sizeof(p->name)])
@@ -143,15 +159,12 @@ static void set_name(struct process *p, const char *name, char before[sizeof(p->
 cond_t vms_setprn(uint64_t prcnam)
 {
     char name[VMS_PROCESS_NAME_MAX + 1] = "", before[sizeof(process_self()->name)], unused[16];
-    struct namesake n = {.self = process_self()};
     cond_t status = prcnam ? vms_short_name(prcnam, name, VMS_PROCESS_NAME_MAX) : SS$_NORMAL;
 
     if (status != SS$_NORMAL)
         return status;
     set_name(process_self(), name, before);
-    if (prcnam)
-        process_search(0, compare, &n);
-    if (!n.found)
+    if (!prcnam || !vms_name_taken(process_self(), name))
         return SS$_NORMAL;
     set_name(process_self(), before, unused);
     return SS$_DUPLNAM;
@@ -164,5 +177,12 @@ cond_t mega_sys_exit_routine(uint64_t address)
 
     process_self()->exit_routine = address;
     spin_unlock(&process_lock, ipl);
+    return SS$_NORMAL;
+}
+
+/* The C library: the program ends with this condition value. SS$_NORMAL. */
+cond_t mega_sys_final_status(uint64_t status)
+{
+    __atomic_store_n(&process_self()->kin.final_status, (uint32_t)status, __ATOMIC_RELAXED);
     return SS$_NORMAL;
 }

@@ -53,6 +53,9 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     [VMS_SUSPND - VMS_FIRST] = {SERVICE(2, vms_suspnd)},
     [VMS_RESUME - VMS_FIRST] = {SERVICE(2, vms_resume)},
     [VMS_SETPRN - VMS_FIRST] = {SERVICE(1, vms_setprn)},
+    [VMS_SETPRI - VMS_FIRST] = {SERVICE(4, vms_setpri)},
+    [VMS_CREPRC - VMS_FIRST] = {SERVICE(1, vms_creprc)},
+    [MEGA_SYS_FINAL_STATUS - VMS_FIRST] = {SERVICE(1, mega_sys_final_status)},
     [MEGA_SYS_EXIT_ROUTINE - VMS_FIRST] = {SERVICE(1, mega_sys_exit_routine)},
     [MEGA_SYS_AST_RETURN - VMS_FIRST] = {SERVICE(1, mega_sys_ast_return)},
     [MEGA_SYS_AST_EXIT -

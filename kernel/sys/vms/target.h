@@ -30,5 +30,12 @@ ipl_t vms_target_lock(const struct vms_target *t, struct process **p);
 /* May the caller (self) know of p, and act on it: the same UIC, WORLD, or GROUP in the same group?
    Table lock held. */
 bool vms_target_allowed(const struct process *self, const struct process *p);
+/* Call action with the process that the arguments name, which the caller may control, and the table
+   lock held; write its number to *pidadr. The action's result, or SS$_NONEXPR, SS$_NOPRIV,
+   SS$_IVLOGNAM, SS$_ACCVIO. (process.c) */
+cond_t vms_control(vaddr_t pidadr, vaddr_t prcnam,
+                   cond_t (*action)(struct process *p, uint64_t arg), uint64_t arg);
+/* Has another live process of p's UIC group this name? IPL 0, no lock. (process.c) */
+bool vms_name_taken(const struct process *p, const char *name);
 
 #endif

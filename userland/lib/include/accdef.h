@@ -1,13 +1,28 @@
-/* The message that a process leaves when it ends, to the mailbox of $CREPRC. Offsets in
-   bytes: message type 0 and size 2, final status 4, process 8, job 12, time 16, account 24,
-   user 32, CPU time 44, owner 80. */
+/* The message that a process leaves when it ends, to the mailbox of $CREPRC (STARLET;
+   docs/openvms.md). */
 #ifndef ACCDEF_H
 #define ACCDEF_H
 
-#include <megalith/missing.h>
+#define ACC$K_TERMLEN 84
 
-enum {
-    MEGA_MISSING_CODE(ACC$K_TERMLEN, 84),
+struct accdef {
+    unsigned short acc$w_msgtyp; /* MSG$_DELPROC */
+    unsigned short acc$w_msgsiz;
+    unsigned int acc$l_finalsts; /* condition value */
+    unsigned int acc$l_pid;
+    unsigned int acc$l_jobid;
+    unsigned int acc$q_termtime[2];
+    char acc$t_account[8];
+    char acc$t_username[12];
+    unsigned int acc$l_cputim; /* units of 10 ms */
+    unsigned int acc$l_pageflts;
+    unsigned int acc$l_pgflpeak;
+    unsigned int acc$l_wspeak;
+    unsigned int acc$l_biocnt;
+    unsigned int acc$l_diocnt;
+    unsigned int acc$l_volumes;
+    unsigned int acc$q_login[2];
+    unsigned int acc$l_owner;
 };
 
 #endif

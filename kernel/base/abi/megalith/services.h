@@ -63,8 +63,12 @@
 #define VMS_SUSPND 0x1052
 #define VMS_RESUME 0x1053
 #define VMS_SETPRN 0x1054
+#define VMS_SETPRI 0x1055
+#define VMS_CREPRC 0x1056 /* block */
 /* Of the C library: what $FORCEX calls (kernel/sys/vms/process.c). */
 #define MEGA_SYS_EXIT_ROUTINE 0x105F
+/* Of the C library: the condition value that the program is about to end with. */
+#define MEGA_SYS_FINAL_STATUS 0x105E
 /* Of the C library: where AST routines return to, and what is called there (kernel/proc/ast.c). */
 #define MEGA_SYS_AST_RETURN 0x104E
 #define MEGA_SYS_AST_EXIT   0x104F

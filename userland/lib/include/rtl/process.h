@@ -6,6 +6,7 @@
 #ifndef RTL_PROCESS_H
 #define RTL_PROCESS_H
 
+#include <gen64def.h>
 #include <rtl/optional.h>
 
 #ifdef __cplusplus
@@ -21,12 +22,24 @@ int sys$suspnd(unsigned int *pidadr, void *prcnam, unsigned int flags);
 int sys$resume(unsigned int *pidadr, void *prcnam);
 /* Names the caller: at most 15 characters, which no other process of its UIC group has. */
 int sys$setprn(void *prcnam);
+/* Sets the base priority, 0 to 31; without ALTPRI not above what it is. */
+int sys$setpri(unsigned int *pidadr, void *prcnam, unsigned int pri, unsigned int *prvpri,
+               unsigned int *pol, unsigned int *prvpol);
+/* Makes a subprocess, or with a UIC or PRC$M_DETACH a detached process, which runs the image. Files
+ * and image are looked for by the new process. quota: bytes PQL$_..., each followed by a longword,
+ * up to PQL$_LISTEND. mbxunt: unit of the mailbox that is told of its end. */
+int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, void *error,
+               struct _generic_64 *prvadr, void *quota, void *prcnam, unsigned int baspri,
+               unsigned int uic, unsigned short mbxunt, unsigned int stsflg, void *itmlst,
+               void *node);
 
 #define sys$delprc(...) MEGA_PROCESS_3(sys$delprc, ##__VA_ARGS__, 0, 0, 0)
 #define sys$forcex(...) MEGA_PROCESS_3(sys$forcex, ##__VA_ARGS__, 0, 0, 0)
 #define sys$suspnd(...) MEGA_PROCESS_3(sys$suspnd, ##__VA_ARGS__, 0, 0, 0)
 #define sys$resume(...) MEGA_PROCESS_2(sys$resume, ##__VA_ARGS__, 0, 0)
 #define sys$setprn(...) MEGA_PROCESS_1(sys$setprn, ##__VA_ARGS__, 0)
+#define sys$setpri(...) MEGA_FIRST_6(sys$setpri, __VA_ARGS__, 0, 0, 0, 0)
+#define sys$creprc(...) MEGA_FIRST_14(sys$creprc, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 /* These can be called without any argument. */
 #define MEGA_PROCESS_1(f, a, ...)       (f)(a)
 #define MEGA_PROCESS_2(f, a, b, ...)    (f)(a, b)

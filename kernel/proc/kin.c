@@ -1,0 +1,168 @@
+/* Owners, subprocesses and jobs (kin.h). */
+#include "kernel/proc/kin.h"
+
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/proc/process.h"
+#include "kernel/proc/signal.h"
+#include "mm/pool/pool_charged.h"
+#include "sysman/params.h"
+
+#define DELETE_AT_ONCE \
+    3u /* signals sent in one hold of the table lock, some 500 instructions each */
+
+void kin_init(struct kin *k)
+{
+    list_init(&k->subprocesses);
+    list_init(&k->owned);
+}
+
+static struct job *job_alloc(uint32_t master, uint32_t limit)
+{
+    uint16_t account = pool_account();
+    struct job *j = npp_alloc_charged(sizeof(*j), account);
+
+    if (j)
+        *j = (struct job){.refs = 1,
+                          .limit = limit ? limit - 1 : (uint32_t)sysparam(SYSPARAM_PQL_DPRCLM),
+                          .master = master,
+                          .account = account};
+    return j;
+}
+
+static void job_free(struct job *j)
+{
+    if (j)
+        npp_free_charged(j, sizeof(*j), j->account);
+}
+
+/* p leaves its job. Returns it if p was the last member, for the caller to free without the lock. */
+static struct job *leave_job_locked(struct process *p)
+{
+    struct job *j = p->kin.job;
+
+    p->kin.job = NULL;
+    if (!j)
+        return NULL;
+    if (p->kin.is_subprocess)
+        j->count--;
+    return --j->refs == 0 ? j : NULL;
+}
+
+cond_t kin_charge(void)
+{
+    struct process *self = process_self();
+    struct job *made = NULL;
+    cond_t status = SS$_NORMAL;
+    ipl_t ipl = spin_lock(&process_lock);
+
+    if (unlikely(!self->kin.job)) {
+        spin_unlock(&process_lock, ipl);
+        if (!(made = job_alloc(self->pid, 0)))
+            return SS$_INSFMEM;
+        ipl = spin_lock(&process_lock);
+        if (!self->kin.job) { /* no other thread has made one meanwhile */
+            self->kin.job = made;
+            made = NULL;
+        }
+    }
+    if (self->kin.job->count < self->kin.job->limit)
+        self->kin.job->count++;
+    else
+        status = SS$_EXPRCLM;
+    spin_unlock(&process_lock, ipl);
+    job_free(made);
+    return status;
+}
+
+void kin_discharge(void)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+
+    process_self()->kin.job->count--;
+    spin_unlock(&process_lock, ipl);
+}
+
+bool kin_make_job(struct process *p, uint32_t limit)
+{
+    p->kin.job = job_alloc(0, limit);
+    return p->kin.job != NULL;
+}
+
+void kin_enter_locked(struct process *p, struct process *owner)
+{
+    if (!owner) {
+        p->kin.job->master = p->pid;
+        return;
+    }
+    p->kin.is_subprocess = true;
+    p->kin.owner = owner;
+    p->kin.job = owner->kin.job;
+    p->kin.job->refs++;
+    list_add_tail(&owner->kin.subprocesses, &p->kin.owned);
+    owner->kin.count++;
+}
+
+void kin_abandon(struct process *p)
+{
+    job_free(p->kin.job);
+    p->kin.job = NULL;
+}
+
+/* Delete some subprocesses, which then have no owner any more. False: there were none. */
+static bool delete_some(struct process *p)
+{
+    const struct signal_info kill = {.signo = SIGKILL, .code = SI_KERNEL};
+    ipl_t ipl = spin_lock(&process_lock);
+    struct list *l = NULL;
+
+    for (unsigned n = 0; n < DELETE_AT_ONCE && (l = list_pop_head(&p->kin.subprocesses)); n++) {
+        struct process *c = container_of(l, struct process, kin.owned);
+
+        list_init(&c->kin.owned);
+        c->kin.owner = NULL;
+        signal_send(c, &kill);
+    }
+    spin_unlock(&process_lock, ipl);
+    return l != NULL;
+}
+
+struct event_request *kin_end(struct process *p)
+{
+    struct event_request *completion;
+    struct job *last;
+    ipl_t ipl;
+
+    while (delete_some(p))
+        ;
+    ipl = spin_lock(&process_lock);
+    if (p->kin.owner) {
+        list_remove(&p->kin.owned);
+        p->kin.owner->kin.count--;
+        p->kin.owner = NULL;
+    }
+    last = leave_job_locked(p);
+    completion = p->kin.completion;
+    p->kin.completion = NULL;
+    spin_unlock(&process_lock, ipl);
+    job_free(last);
+    return completion;
+}
+
+uint32_t kin_final_status(const struct process *p, uint32_t status)
+{
+    uint32_t told = __atomic_load_n(&p->kin.final_status, __ATOMIC_RELAXED);
+
+    switch (status & 0x7F) {
+    case 0:
+        return told ? told : cond_value(status >> 8 & 0xFF ? SS$_ABORT : SS$_NORMAL);
+    case SIGSEGV:
+    case SIGBUS:
+        return cond_value(SS$_ACCVIO);
+    case SIGILL:
+        return cond_value(SS$_OPCDEC);
+    case SIGFPE:
+        return cond_value(SS$_HPARITH);
+    default:
+        return cond_value(SS$_ABORT);
+    }
+}

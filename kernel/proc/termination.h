@@ -1,0 +1,36 @@
+/*
+ * The message that tells the mailbox of $CREPRC (mbxunt) of the end of a process: the layout of
+ * <accdef.h>, all longwords but where it says otherwise.
+ */
+#ifndef KERNEL_PROC_TERMINATION_H
+#define KERNEL_PROC_TERMINATION_H
+
+#include "kernel/base/types.h"
+
+struct process;
+
+struct termination {
+    uint16_t type, size; /* MSG$_DELPROC, bytes of the message */
+    uint32_t final_status;
+    uint32_t pid, job;
+    uint32_t time[2];   /* of the end, in units of 100 ns since 17 November 1858 */
+    char account[8];    /* blanks: there are none */
+    char user[12];      /* blank filled */
+    uint32_t cpu_ticks; /* of 10 ms */
+    uint32_t faults;
+    uint32_t peak_page_file, peak_working_set; /* pagelets */
+    uint32_t buffered_io, direct_io, volumes;
+    uint32_t login[2]; /* when it began, as `time` */
+    uint32_t owner;    /* 0: none */
+};
+_Static_assert(sizeof(struct termination) == 84, "ACC$K_TERMLEN");
+
+/* Writes a message to the mailbox of that unit, if there is one and it has room: 0 or a negative
+ * errno. It does not wait. IPL 0, no locks. NULL while no code of mailboxes has set it, at boot. */
+extern int (*termination_post)(uint32_t unit, const void *message, size_t length);
+
+/* p, whose last thread calls this, ends with this status as wait4 returns it: send the message. It
+ * still has its address space. IPL 0, no locks. */
+void termination_send(const struct process *p, uint32_t status);
+
+#endif
