@@ -294,6 +294,7 @@ static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t sta
         struct sighand *sig = p->sig;
 
         give_back(p);
+        (void)kin_end(p); /* it has no owner that would wait for its end */
         p->sig = NULL;
         thread_forget(uthread_self(), sig);
         sighand_free(sig);

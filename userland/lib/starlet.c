@@ -7,6 +7,7 @@
 #include <megalith/services.h>
 #include <starlet.h>
 
+#include "process_scan.h"
 #include "service.h"
 
 #undef sys$create_region_64
@@ -125,6 +126,8 @@ int sys$dgblsc(unsigned int flags, void *gsdnam, struct _secid *ident)
 int sys$getjpi(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
                struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm)
 {
+    if (pidadr && mega$is_scan(pidadr))
+        return mega$scan(efn, pidadr, itmlst, iosb, astadr, astprm);
     return BLOCK(VMS_GETJPI, efn, (quad)pidadr, (quad)prcnam, (quad)itmlst, (quad)iosb,
                  ast_routine(astadr), (quad)astprm);
 }
@@ -132,6 +135,8 @@ int sys$getjpi(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmls
 int sys$getjpiw(unsigned int efn, unsigned int *pidadr, void *prcnam, void *itmlst,
                 struct _iosb *iosb, mega_ast_routine astadr, __int64 astprm)
 {
+    if (pidadr && mega$is_scan(pidadr))
+        return mega$scan(efn, pidadr, itmlst, iosb, astadr, astprm);
     return BLOCK(VMS_GETJPI, efn, (quad)pidadr, (quad)prcnam, (quad)itmlst, (quad)iosb,
                  ast_routine(astadr), (quad)astprm);
 }

@@ -27,8 +27,6 @@ MEGA_MISSING(sys$numutc)
 MEGA_MISSING(sys$setime)
 MEGA_MISSING(sys$timcon)
 
-MEGA_MISSING(sys$process_scan)
-
 MEGA_MISSING(sys$avoid_preempt)
 MEGA_MISSING(sys$cpu_capabilities)
 MEGA_MISSING(sys$cpu_transition)

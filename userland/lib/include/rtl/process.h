@@ -7,6 +7,7 @@
 #define RTL_PROCESS_H
 
 #include <gen64def.h>
+#include <rtl/event.h>
 #include <rtl/optional.h>
 
 #ifdef __cplusplus
@@ -32,7 +33,24 @@ int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, voi
                struct _generic_64 *prvadr, void *quota, void *prcnam, unsigned int baspri,
                unsigned int uic, unsigned short mbxunt, unsigned int stsflg, void *itmlst,
                void *node);
+/* Selects processes: a context for the pidadr of $GETJPI, which then returns one process after the
+ * other, up to SS$_NOMOREPROC. An item has its value, or the address and length of it, where those of
+ * $GETJPI have a buffer, and flags PSCAN$M_... where they have the address of a length. */
+int sys$process_scan(unsigned int *pidctx, void *itmlst);
+/* Runs a command in a subprocess and, without CLI$M_NOWAIT, waits for its end. A command whose first
+ * word is a program that is found by PATH is that program with the further words; others are left to
+ * the shell, which reads them from its input if there is none. */
+int lib$spawn(const void *command_string, const void *input_file, const void *output_file,
+              const unsigned int *flags, const void *process_name, unsigned int *process_id,
+              int *completion_status_address, const unsigned char *byte_integer_event_flag_num,
+              mega_ast_routine AST_address, unsigned __int64 varying_AST_argument,
+              const void *prompt_string, const void *cli, const void *table);
 
+#define sys$process_scan(...) MEGA_FIRST_2(sys$process_scan, __VA_ARGS__, 0)
+#define lib$spawn(...) \
+    MEGA_SPAWN_13(lib$spawn, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define MEGA_SPAWN_13(f, a, b, c, d, e, g, h, i, j, k, l, m, n, ...) \
+    (f)(a, b, c, d, e, g, h, i, j, k, l, m, n)
 #define sys$delprc(...) MEGA_PROCESS_3(sys$delprc, ##__VA_ARGS__, 0, 0, 0)
 #define sys$forcex(...) MEGA_PROCESS_3(sys$forcex, ##__VA_ARGS__, 0, 0, 0)
 #define sys$suspnd(...) MEGA_PROCESS_3(sys$suspnd, ##__VA_ARGS__, 0, 0, 0)
