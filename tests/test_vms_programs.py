@@ -299,6 +299,47 @@ EVENTS = {
 }
 
 
+FOREMAN = """\
+a second WORKER_2: SS$_DUPLNAM
+3 subprocesses report
+a worker may have 20 ASTs and 8 timers
+its owner is me
+its job is mine
+WORKER_2 is dismissed: 2 are left
+one more has gone by itself; the last one ends with me
+"""
+
+ROLL_CALL = """\
+by a pattern: JOAN(3) JOANNA(3)
+whatever the case: MARTINE(3)
+one of two names: JOAN(3) MARTINE(3)
+subprocesses of low priority, but for one: JOANNA(3) MARTINE(3)
+nobody:
+an empty name: SS$_IVBUFLEN
+"""
+
+ERRANDS = """\
+hello from a subprocess
+the command ended with a success
+the next one with a failure
+one
+two
+without a wait: it runs
+the flag is set, the AST was delivered: a success
+a subprocess that is deleted: SS$_ABORT
+an unknown flag: LIB$_INVARG
+"""
+
+RANKS = """\
+I have 4, the subprocess 3
+it had 3, and is raised to 8
+without ALTPRI it stays at 8
+but can be lowered to 2
+and not raised again: 2
+no process: SS$_NONEXPR
+"""
+
+
 # How it ends, the status that the shell sees, and the line that is printed.
 OUTCOMES = [
     ("normal", 0, ""),
@@ -426,6 +467,10 @@ def test_a_rad_mask_by_value(tmp_path: Path, home: int) -> None:
         ("messages", MESSAGES),
         ("workers", WORKERS),
         ("inventory", INVENTORY),
+        ("foreman", FOREMAN),
+        ("roll_call", ROLL_CALL),
+        ("errands", ERRANDS),
+        ("ranks", RANKS),
     ],
 )
 def test_the_run_time_library(name: str, lines: str, tmp_path: Path) -> None:

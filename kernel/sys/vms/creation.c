@@ -13,9 +13,7 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/fdtable.h"
-#include "kernel/sched/group.h"
 #include "kernel/sys/vms/lnm.h"
-#include "kernel/sys/vms/priority.h"
 #include "mm/pool/pool.h"
 
 #define TRANSLATIONS_MOST 10 /* of a name that leads to another one */
@@ -175,7 +173,6 @@ static cond_t begin(struct creation *x)
     struct process *p = process_self();
     cond_t status = SS$_NORMAL;
 
-    thread_set_nice(thread_self(), vms_nice(x->base));
     if (x->change_creds)
         status = condition_of(creds_set(p, &x->creds));
     for (unsigned fd = 0; fd < CREATION_FILES && status == SS$_NORMAL; fd++)

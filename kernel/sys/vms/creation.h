@@ -17,7 +17,6 @@ struct creation { /* nonpaged pool */
     struct mega_creds creds; /* of a detached process of another UIC */
     bool change_creds, keep_files, hibernate;
     bool abandoned; /* the service has failed: end at once */
-    uint32_t base;
 };
 
 /* A new structure, NULL: no memory. */

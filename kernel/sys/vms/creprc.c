@@ -10,6 +10,8 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/ast.h"
+#include "kernel/proc/signal.h"
+#include "kernel/sched/group.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
@@ -176,7 +178,6 @@ static cond_t read_flags(const uint64_t *a, struct creation *x, struct process_p
         base = MIN(base, vms_base_priority(process_self()));
         spin_unlock(&process_lock, ipl);
     }
-    x->base = base;
     x->hibernate = (flags & PRC$M_HIBER) != 0;
     n->base = (uint8_t)(base + 1);
     n->flags = flags;
@@ -290,12 +291,25 @@ static void cancel_completion(struct event_request *r)
 
 /* ---- the service ---- */
 
+/* A thread begins with its maker's nice value: give it its own, before anybody is told its number
+   and may change it. */
+static void set_priority(uint32_t pid, uint32_t base)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    const struct process *p = process_find_locked(pid);
+
+    if (p && p->nthreads)
+        thread_set_nice(process_first_thread_locked(p)->thread, vms_nice(base));
+    spin_unlock(&process_lock, ipl);
+}
+
 /* The process is in the table, but does not run yet. If another one has taken its name at the same
    moment, it is abandoned: of two that want one name, none or one gets it. */
 static cond_t launch(struct process *p, struct thread *t, struct creation *x,
                      struct event_request **completion, uint32_t *pid)
 {
     cond_t status = SS$_NORMAL;
+    uint32_t base;
 
     *pid = p->pid;
     if (p->name[0] && vms_name_taken(p, p->name)) {
@@ -309,7 +323,9 @@ static cond_t launch(struct process *p, struct thread *t, struct creation *x,
     } else {
         *completion = NULL; /* it belongs to the process */
     }
+    base = p->kin.base - 1u;
     thread_start(t);
+    set_priority(*pid, base);
     return status;
 }
 

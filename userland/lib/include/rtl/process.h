@@ -50,7 +50,7 @@ int lib$spawn(const void *command_string, const void *input_file, const void *ou
 #define lib$spawn(...) \
     MEGA_SPAWN_13(lib$spawn, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 #define MEGA_SPAWN_13(f, a, b, c, d, e, g, h, i, j, k, l, m, n, ...) \
-    (f)(a, b, c, d, e, g, h, i, j, k, l, m, n)
+    (f)(a, b, c, d, e, g, h, i, j, (unsigned __int64)(k), l, m, n)
 #define sys$delprc(...) MEGA_PROCESS_3(sys$delprc, ##__VA_ARGS__, 0, 0, 0)
 #define sys$forcex(...) MEGA_PROCESS_3(sys$forcex, ##__VA_ARGS__, 0, 0, 0)
 #define sys$suspnd(...) MEGA_PROCESS_3(sys$suspnd, ##__VA_ARGS__, 0, 0, 0)
