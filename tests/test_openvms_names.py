@@ -110,7 +110,7 @@ def test_the_use_of_a_missing_service_is_an_error_that_names_it(tmp_path: Path) 
     [
         ("dvidef", "x = DVI$_DEVNAM", "DVI$_DEVNAM"),
         ("iodef.h", "x = IO$_READVBLK | IO$M_NOW", "IO$M_NOW"),
-        ("prcdef", "x = PRC$M_DETACH", "PRC$M_DETACH"),
+        ("pscandef", "x = PSCAN$_ACCOUNT", "PSCAN$_ACCOUNT"),
         ("starlet", "x = SYS$QIOW(0, 1, 2)", "sys$qiow"),
         ("smg$routines", "smg$create_pasteboard(&x)", "smg$create_pasteboard"),
         ("cli$routines.h", "x = cli$present(0)", "cli$present"),

@@ -7,8 +7,8 @@
 #include "mm/pool/pool_charged.h"
 #include "sysman/params.h"
 
-#define DELETE_AT_ONCE \
-    3u /* signals sent in one hold of the table lock, some 500 instructions each */
+/* Signals that are sent in one hold of the table lock, each in some 500 instructions. */
+#define DELETE_AT_ONCE 3u
 
 void kin_init(struct kin *k)
 {
@@ -35,7 +35,8 @@ static void job_free(struct job *j)
         npp_free_charged(j, sizeof(*j), j->account);
 }
 
-/* p leaves its job. Returns it if p was the last member, for the caller to free without the lock. */
+/* p leaves its job. Returns it if p was the last member, for the caller to free without the
+ * lock. */
 static struct job *leave_job_locked(struct process *p)
 {
     struct job *j = p->kin.job;

@@ -51,8 +51,8 @@ void kin_init(struct kin *k);
  * SS$_NORMAL, SS$_EXPRCLM, SS$_INSFMEM. IPL 0; takes the table lock. */
 cond_t kin_charge(void);
 void kin_discharge(void);
-/* A job of its own for p, which nobody else knows yet. limit: PRCLM + 1, 0: the parameter's. False: no
- * memory. */
+/* A job of its own for p, which nobody else knows yet. limit: PRCLM + 1, 0: the parameter's.
+ * False: no memory. */
 bool kin_make_job(struct process *p, uint32_t limit);
 /* p, with a number, enters the table as a subprocess of owner, who has called kin_charge, or (NULL)
  * as the master of the job that kin_make_job has made. */

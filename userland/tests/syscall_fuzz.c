@@ -459,6 +459,12 @@ static const struct shape shapes[] = {
     {VMS_WAKE, "00"},
     {VMS_WAKE, "bN"},
     {VMS_SETPRN, "N"},
+    {VMS_SETPRI, "bNnb"},
+    {VMS_SETPRI, "00n0"},
+    {VMS_CREPRC, "bNNNNbb0nn0n"},
+    {VMS_CREPRC, "bN00000Nn0nn"},
+    {VMS_CREPRC, "0NNNN000000000b"},
+    {MEGA_SYS_FINAL_STATUS, "n"},
     {VMS_RESUME, "b0"},
     {MEGA_SYS_LOGICAL, "Tnnb"},
     {MEGA_SYS_INFO, "nnbl"},
@@ -472,7 +478,8 @@ static int takes_block(long number)
            number == VMS_CREATE_GDZRO || number == VMS_CRMPSC_GDZRO_64 || number == VMS_MGBLSC_64 ||
            number == VMS_CREATE_GPFN || number == VMS_CRMPSC_GPFN_64 ||
            number == VMS_MGBLSC_GPFN_64 || number == VMS_CRMPSC_GPFILE_64 ||
-           number == VMS_CRETVA_64 || number == VMS_SETPRT_64 || number == VMS_CRELNT;
+           number == VMS_CRETVA_64 || number == VMS_SETPRT_64 || number == VMS_CRELNT ||
+           number == VMS_CREPRC;
 }
 
 /* Calls that would end the system, or end this process too often. */

@@ -1,6 +1,6 @@
 /*
- * $PROCESS_SCAN: of the processes of one job, those whose names fit a pattern, in the order of their
- * numbers; and what is common to them.
+ * $PROCESS_SCAN: of the processes of one job, those whose names fit a pattern, in the order of
+ * their numbers; and what is common to them.
  */
 #include <descrip.h>
 #include <efndef.h>

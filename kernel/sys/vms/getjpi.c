@@ -212,8 +212,8 @@ enum kind { LONG, SMALL, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, 
 
 #define FACT(field) offsetof(struct facts, field)
 
-/* `from` is the offset of a field of struct facts, of 32 bits if SMALL; of FREE_* the number of a region; of TICKS the
-   modes. */
+/* `from` is the offset of a field of struct facts, of 32 bits if SMALL; of FREE_* the number of a
+   region; of TICKS the modes. */
 static const struct item {
     uint16_t code;
     uint8_t kind;

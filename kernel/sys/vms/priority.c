@@ -30,7 +30,8 @@ uint32_t vms_base_priority(const struct process *p)
                       (nice > 0 ? -((nice + NICE_BELOW - 1) / NICE_BELOW) : -nice / NICE_ABOVE));
 }
 
-/* Set the base priority of p to c[0], which becomes what it was. Without ALTPRI it is not raised. */
+/* Set the base priority of p to c[0], which becomes what it was. Without ALTPRI it is not
+   raised. */
 static cond_t set_locked(struct process *p, uint64_t address)
 {
     uint32_t *c = (uint32_t *)address, base = *c, before = vms_base_priority(p);

@@ -5,6 +5,8 @@
 #include <descrip.h>
 #include <efndef.h>
 #include <megalith/services.h>
+#include <megalith/spawn.h>
+#include <prcdef.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -72,6 +74,61 @@ static long exit_routine(void) { return raw6(MEGA_SYS_EXIT_ROUTINE, 0, 0, 0, 0, 
 static long resume(void) { return sys$resume(); }
 static long forcex(void) { return sys$forcex(&other, 0, SS$_ABORT); }
 static long setprn(void) { return sys$setprn(&own_name); }
+static long setpri(void) { return sys$setpri(&other, 0, 3); }
+static long final_status(void) { return raw6(MEGA_SYS_FINAL_STATUS, 1, 0, 0, 0, 0, 0); }
+
+/* A process that waits for ever, made by $CREPRC; and as lib$spawn does. */
+static $DESCRIPTOR(image, "/bin/sleep");
+static $DESCRIPTOR(process, "FAILED");
+static unsigned int made;
+static int ended;
+
+static long creprc(void)
+{
+    made = 0;
+    return sys$creprc(&made, &image, 0, 0, 0, 0, 0, &process, 4, 0, 0, PRC$M_HIBER);
+}
+
+static long detached(void)
+{
+    made = 0;
+    return sys$creprc(&made, &image, 0, 0, 0, 0, 0, 0, 4, 0, 0, PRC$M_HIBER | PRC$M_DETACH);
+}
+
+static long spawn(void)
+{
+    char *argv[] = {(char *)"sleep", (char *)"1000", 0};
+    struct mega_spawn s = {(unsigned long)argv, 0, (unsigned long)&ended, EFN$C_ENF, 0, 0};
+    unsigned long block[] = {
+        15, (unsigned long)&made, (unsigned long)&image, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0,
+        0,  (unsigned long)&s};
+
+    made = 0;
+    return raw6(VMS_CREPRC, (unsigned long)block, 0, 0, 0, 0, 0);
+}
+
+static void end_made(void)
+{
+    if (!made)
+        return;
+    sys$delprc(&made);
+    while (sys$suspnd(&made) != SS$_NONEXPR)
+        usleep(100);
+    usleep(5000); /* its structures go after its number */
+}
+
+/* The caller's job is made by its first subprocess, and stays. */
+static void make_job(void)
+{
+    static bool is_made;
+
+    if (!is_made) {
+        creprc();
+        end_made();
+        warm_up();
+    }
+    is_made = true;
+}
 
 static void set(void) { sys$setef(1); }
 static void disable(void) { sys$setast(0); }
@@ -118,6 +175,14 @@ const struct scenario vms_event_scenarios[] = {
     BY("$forcex", VMS_FORCEX, start_other, forcex, NULL, end_other, 0, {ANY_KIND, 0}),
     PLAIN("$resume", VMS_RESUME, NULL, resume),
     PLAIN("$setprn", VMS_SETPRN, NULL, setprn),
+    BY("$setpri", VMS_SETPRI, start_other, setpri, NULL, end_other, NOTHING, {ANY_KIND, 0}),
+    PLAIN("mega$final_status", MEGA_SYS_FINAL_STATUS, NULL, final_status),
+    BY("$creprc", VMS_CREPRC, make_job, creprc, NULL, end_made, 0,
+       {MEGA_ALLOC_PROCESS, SS$_NOSLOT}),
+    BY("$creprc, detached", VMS_CREPRC, make_job, detached, NULL, end_made, 0,
+       {MEGA_ALLOC_PROCESS, SS$_NOSLOT}),
+    BY("$creprc of lib$spawn", VMS_CREPRC, make_job, spawn, NULL, end_made, 0,
+       {MEGA_ALLOC_PROCESS, SS$_NOSLOT}),
     PLAIN("mega$exit_routine", MEGA_SYS_EXIT_ROUTINE, NULL, exit_routine),
     {0},
 };

@@ -34,12 +34,12 @@ int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, voi
                unsigned int uic, unsigned short mbxunt, unsigned int stsflg, void *itmlst,
                void *node);
 /* Selects processes: a context for the pidadr of $GETJPI, which then returns one process after the
- * other, up to SS$_NOMOREPROC. An item has its value, or the address and length of it, where those of
+ * other, up to SS$_NOMOREPROC. An item has its value, or address and length of it, where those of
  * $GETJPI have a buffer, and flags PSCAN$M_... where they have the address of a length. */
 int sys$process_scan(unsigned int *pidctx, void *itmlst);
-/* Runs a command in a subprocess and, without CLI$M_NOWAIT, waits for its end. A command whose first
- * word is a program that is found by PATH is that program with the further words; others are left to
- * the shell, which reads them from its input if there is none. */
+/* Runs a command in a subprocess and, without CLI$M_NOWAIT, waits for its end. If the first word is
+ * a program that is found by PATH, it gets the further words; other commands are left to the shell,
+ * which reads them from its input if there is none. */
 int lib$spawn(const void *command_string, const void *input_file, const void *output_file,
               const unsigned int *flags, const void *process_name, unsigned int *process_id,
               int *completion_status_address, const unsigned char *byte_integer_event_flag_num,
