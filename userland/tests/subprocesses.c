@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -376,6 +377,17 @@ static void users(void)
     }
     waitpid(child, &status, 0);
     is(status, 0, "a user makes none");
+    fflush(stdout);
+    if ((child = fork()) == 0) {
+        const struct rlimit none = {0, 0};
+        int good = setgid(300) == 0 && setuid(300) == 0 && setrlimit(RLIMIT_NPROC, &none) == 0;
+
+        good &= status_is(sys$creprc(0, &image), SS$_NOSLOT);
+        fflush(stdout);
+        _exit(good ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    is(status, 0, "nor one more than his limit");
     is_status(sys$creprc(0, &image, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0x800000), SS$_IVSTSFLG,
               "no such flag");
 }

@@ -4,12 +4,17 @@
 
 #include <descrip.h>
 #include <efndef.h>
+#include <iledef.h>
+#include <jpidef.h>
 #include <megalith/services.h>
 #include <megalith/spawn.h>
 #include <prcdef.h>
+#include <settled.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
+#include <statedef.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <unistd.h>
@@ -107,14 +112,30 @@ static long spawn(void)
     return raw6(VMS_CREPRC, (unsigned long)block, 0, 0, 0, 0, 0);
 }
 
+/* Has it loaded its image, and does it wait? Pages of a program, once read, stay. */
+static bool is_at_rest(void)
+{
+    char name[32] = "";
+    unsigned int state = 0;
+    unsigned short length = 0;
+    ILE3 items[] = {{sizeof(name) - 1, JPI$_IMAGNAME, name, &length},
+                    {sizeof(state), JPI$_STATE, &state, 0},
+                    {0, 0, 0, 0}};
+
+    return sys$getjpiw(EFN$C_ENF, &made, 0, items, 0, 0, 0) != SS$_NORMAL ||
+           (strcmp(name, "/tests/failure") != 0 && state == SCH$C_LEF);
+}
+
 static void end_made(void)
 {
     if (!made)
         return;
+    while (!is_at_rest())
+        usleep(100);
     sys$delprc(&made);
     while (sys$suspnd(&made) != SS$_NONEXPR)
         usleep(100);
-    usleep(5000); /* its structures go after its number */
+    settled_pages(); /* its structures go after its number */
 }
 
 /* The caller's job is made by its first subprocess, and stays. */
