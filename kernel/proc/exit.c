@@ -13,8 +13,8 @@
  * 4. The address space is released, so sections lose a user; if the process leads the session of
  *    the terminal, that session loses it (terminal.c); a vfork parent continues.
  * 5. Children become orphans; those that are zombies are freed, and those that are stopped in a
- *    group of their own get SIGHUP and SIGCONT, because nobody is left to continue them. Subprocesses
- *    of OpenVMS are deleted (kin.c).
+ *    group of their own get SIGHUP and SIGCONT, because nobody is left to continue them.
+ *    Subprocesses of OpenVMS are deleted (kin.c).
  * 6. Under the table lock, the process becomes a zombie and its parent is notified.
  * 7. The thread ends.
  *

@@ -1,8 +1,8 @@
 /*
  * $PROCESS_SCAN: contexts, which belong to the program as they do on OpenVMS. $GETJPI with a
- * context goes through all processes in the order of their numbers, asks for what the criteria compare, at
- * one moment for each process, and answers for the first one that fits. Processes that the caller
- * may not ask about fit nothing.
+ * context goes through all processes in the order of their numbers, asks for what the criteria
+ * compare, at one moment for each process, and answers for the first one that fits. Processes that
+ * the caller may not ask about fit nothing.
  */
 #include "process_scan.h"
 
