@@ -43,6 +43,7 @@
 #include "kernel/net/socket.h"
 #include "kernel/proc/leaks.h"
 #include "kernel/proc/process.h"
+#include "kernel/qio/mailbox.h"
 #include "kernel/proc/validate.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/perturb.h"
@@ -248,6 +249,7 @@ void kernel_main(const struct boot_cpus *boot)
     idle_zero_boot();
     lnm_boot();
     event_boot();
+    mailbox_boot();
     section_pagfil_boot();
     section_pfn_boot();
     resmem_census_boot();

@@ -36,6 +36,7 @@ LAYERS = [
     ("kernel/io",),
     ("kernel/net",),
     ("kernel/ipc",),
+    ("kernel/qio",),
     ("kernel/proc",),
     ("kernel/trace",),
     ("kernel/sys",),

@@ -115,9 +115,10 @@ struct event_request {
     vaddr_t astadr;            /* 0: none; constant */
     uint64_t astprm;           /* constant */
     /* Called by a thread of the process at IPL 0 without locks, before the status block is written:
-     * for copies to user memory. It may change `status`. NULL: nothing. It is not called if the
-     * process or its program has ended. */
-    void (*finish)(struct event_request *r);
+     * for copies to user memory. It may change `status`. False: the request is not complete after
+     * all; who has begun it has it again, and posts it once more, or has done so already. NULL:
+     * nothing. It is not called if the process or its program has ended. */
+    bool (*finish)(struct event_request *r);
     /* Free the request. Called once, in any thread or interrupt, at an IPL up to IPL_CLOCK without
      * locks of this folder; event_post may call it, with the locks of its caller. */
     void (*release)(struct event_request *r);

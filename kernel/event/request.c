@@ -157,14 +157,27 @@ void event_post(struct event_request *r, uint64_t status)
         event_request_release(r);
 }
 
+/* The thread completes no request any more. */
+static void end_absorbing(struct event_owner *o)
+{
+    ipl_t ipl = spin_lock(&o->lock);
+
+    __atomic_store_n(&o->absorbing, false, __ATOMIC_RELAXED);
+    event_ask_locked(o);
+    spin_unlock(&o->lock, ipl);
+}
+
 /* Complete r, which is on no list. */
 static void complete(struct event_owner *o, struct event_request *r, bool absorbed)
 {
     ipl_t ipl;
     bool over;
 
-    if (r->finish)
-        r->finish(r);
+    if (r->finish && !r->finish(r)) {
+        if (absorbed)
+            end_absorbing(o);
+        return;
+    }
     if (r->iosb) /* if it has been unmapped since the request began, the status is lost */
         (void)copyout_u64(r->iosb, r->status);
     ipl = spin_lock(&o->lock);

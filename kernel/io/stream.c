@@ -129,6 +129,21 @@ static long stream_write(struct file *f, vaddr_t ubuf, size_t n)
     return (long)done;
 }
 
+static long stream_write_kernel(struct file *f, const void *buf, size_t n)
+{
+    const uint8_t *p = buf;
+    size_t done = 0;
+
+    while (done < n) {
+        size_t part = MIN(n - done, STREAM_FRAME);
+
+        if (sched_loop_point() || send_frame((enum channel_type)(uintptr_t)f->priv, p + done, part))
+            return done ? (long)done : -EINTR;
+        done += part;
+    }
+    return (long)done;
+}
+
 /* Decode received bytes up to the next byte of input. True: there is one, or the input has ended.
  * receive_lock is held. */
 static bool advance_locked(void)
@@ -238,8 +253,11 @@ static int stream_stat(struct file *f, struct file_stat *st)
 
 static const struct file_ops stream_in_ops = {
     .name = "stream", .read = stream_read, .stat = stream_stat, .poll = stream_in_poll};
-static const struct file_ops stream_out_ops = {
-    .name = "stream", .write = stream_write, .stat = stream_stat, .poll = stream_out_poll};
+static const struct file_ops stream_out_ops = {.name = "stream",
+                                               .write = stream_write,
+                                               .write_kernel = stream_write_kernel,
+                                               .stat = stream_stat,
+                                               .poll = stream_out_poll};
 
 int console_open(struct file **input, struct file **output, struct file **error, bool command)
 {

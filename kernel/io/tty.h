@@ -47,6 +47,8 @@ extern const struct tty_jobs *tty_jobs;
 
 extern struct tty tty_console;
 
+/* The terminal of an open file, which stays as long as that; NULL: it is none. */
+struct tty *tty_of_file(const struct file *f);
 /* Constant. */
 unsigned tty_number(const struct tty *t);
 /* Is it, once hung up, never to be used again? May change at any time. */

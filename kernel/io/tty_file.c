@@ -213,10 +213,11 @@ static long write_chunk(struct file *f, const char *text, size_t n, bool newline
     return err;
 }
 
-static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
+/* Write n bytes of the kernel's (text) or, if that is NULL, of user memory. */
+static long write_from(struct file *f, vaddr_t ubuf, const char *text, size_t n)
 {
     struct tty *t = tty_of(f);
-    char text[TTY_CHUNK];
+    char copy[TTY_CHUNK];
     ipl_t ipl = spin_lock(&t->lock);
     bool newlines = (t->set.c_oflag & (OPOST | ONLCR)) == (OPOST | ONLCR);
     bool checked = (t->set.c_lflag & TOSTOP) != 0;
@@ -229,18 +230,30 @@ static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
     if (is_dead(f))
         err = -EIO;
     for (; !err && done < n; done += k) {
-        size_t part = MIN(n - done, sizeof(text));
+        size_t part = MIN(n - done, sizeof(copy));
 
         k = 0;
-        if (copyin(text, ubuf + done, part))
+        if (!text && copyin(copy, ubuf + done, part))
             err = -EFAULT;
         else if (sched_loop_point())
             err = -EINTR;
         else
-            err = write_chunk(f, text, part, newlines, &k);
+            err = write_chunk(f, text ? text + done : copy, part, newlines, &k);
     }
     return done ? (long)done : err;
 }
+
+static long tty_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    return write_from(f, ubuf, NULL, n);
+}
+
+static long tty_write_kernel(struct file *f, const void *buf, size_t n)
+{
+    return write_from(f, 0, buf, n);
+}
+
+struct tty *tty_of_file(const struct file *f) { return f->ops == &tty_ops ? tty_of(f) : NULL; }
 
 static unsigned tty_poll(struct file *f, struct poll_entry *e)
 {
@@ -430,6 +443,7 @@ const struct file_ops tty_ops = {.name = "tty",
                                  .open = tty_open,
                                  .read = tty_read,
                                  .write = tty_write,
+                                 .write_kernel = tty_write_kernel,
                                  .stat = tty_stat,
                                  .ioctl = tty_ioctl,
                                  .poll = tty_poll,

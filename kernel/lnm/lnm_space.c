@@ -89,6 +89,9 @@ void lnm_boot(void)
                                            NULL};
     static const char *const directories[] = {"LNM$PROCESS_DIRECTORY", "LNM$SYSTEM_DIRECTORY",
                                               NULL};
+    /* Where $CREMBX defines the names of mailboxes. */
+    static const char *const temporary[] = {"LNM$JOB", NULL};
+    static const char *const permanent[] = {"LNM$SYSTEM", NULL};
     bool defined;
 
     if (!lnm_hash_init(lnm_shared_hash(), (uint64_t)sysparam(SYSPARAM_LNMSHASHTBL)))
@@ -100,7 +103,11 @@ void lnm_boot(void)
               cond_ok(
                   lnm_define_static(lnm_system_directory, LNM_STRING("LNM$FILE_DEV"), file_dev)) &&
               cond_ok(lnm_define_static(lnm_system_directory, LNM_STRING("LNM$DIRECTORIES"),
-                                        directories));
+                                        directories)) &&
+              cond_ok(lnm_define_static(lnm_system_directory, LNM_STRING("LNM$TEMPORARY_MAILBOX"),
+                                        temporary)) &&
+              cond_ok(lnm_define_static(lnm_system_directory, LNM_STRING("LNM$PERMANENT_MAILBOX"),
+                                        permanent));
     mutex_unlock(&lnm_mutex);
     if (!defined)
         panic("there is no memory for the first logical names");

@@ -23,6 +23,7 @@
 #include "kernel/base/string.h"
 #include "kernel/io/random.h"
 #include "kernel/proc/ast.h"
+#include "kernel/proc/channels.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
@@ -266,6 +267,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
         p->files = files;
     }
     posix_timers_end(p);
+    process_channels_end(p);
     process_events_exec(p);
     fdtable_exec(files);
     sighand_exec(p->sig);

@@ -33,6 +33,7 @@
 #include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/ast.h"
+#include "kernel/proc/channels.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/pidfd.h"
@@ -276,6 +277,7 @@ static void give_back(struct process *p)
     if (unlikely(p->sem_undos.used))
         sem_end(&p->sem_undos);
     p->files = NULL;
+    process_channels_end(p); /* while there are its logical names */
     fdtable_release(files);
     lnm_space_free(p->names);
     p->names = NULL;

@@ -31,6 +31,7 @@ struct file_table;
 struct lnm_space;
 struct posix_timers;
 struct program_path;
+struct qio_channels;
 struct sched_group;
 struct sighand;
 struct signal_info;
@@ -49,6 +50,8 @@ struct uthread;
 #define PRV_ALTPRI              ((uint64_t)PRV$M_ALTPRI)
 #define PRV_SETPRV              ((uint64_t)PRV$M_SETPRV)
 #define PRV_WORLD               ((uint64_t)PRV$M_WORLD)
+#define PRV_TMPMBX              ((uint64_t)PRV$M_TMPMBX)
+#define PRV_PRMMBX              ((uint64_t)PRV$M_PRMMBX)
 #define PRV_PRMGBL              ((uint64_t)PRV$M_PRMGBL)
 #define PRV_SYSGBL              ((uint64_t)PRV$M_SYSGBL)
 #define PRV_PFNMAP              ((uint64_t)PRV$M_PFNMAP)
@@ -147,6 +150,8 @@ struct process {
     /* Event flags, ASTs and timers of OpenVMS (kernel/event), from the first use on; NULL: none.
      * Set under the table lock; its own threads read it without. */
     struct event_owner *events;
+    /* Its channels to devices (kernel/qio), from the first one on; NULL: none. As `events`. */
+    struct qio_channels *channels;
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
     vaddr_t exit_routine;        /* what $FORCEX calls, as an AST, 0: unknown; table lock */
     struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */

@@ -24,12 +24,14 @@ enum spin_rank {
     RANK_FUTEX_OWNERS = 18, /* who owns and waits for which futexes      IPL_ASTDEL */
     RANK_NOTIFY = 19,       /* one instance of inotify                    IPL_ASTDEL */
     RANK_IPC = 19,          /* one table of System V IPC                  IPL_ASTDEL */
+    RANK_CHANNELS = 19,     /* channels of one process                    IPL_ASTDEL */
     RANK_SECTION = 20,      /* section state that page faults read        IPL_ASTDEL */
     RANK_OBJECT = 24,       /* pages and mappings of one mm object        IPL_ASTDEL */
     RANK_PTPAGE = 25,       /* page tables of one address space           IPL_ASTDEL */
     RANK_NAMES = 26,        /* names of sockets                           IPL_ASTDEL */
     RANK_MQUEUE = 27,       /* one message queue of POSIX                 IPL_ASTDEL */
     RANK_EVENT = 27,        /* one eventfd                                IPL_ASTDEL */
+    RANK_MAILBOX = 27,      /* one mailbox, or requests to one terminal   IPL_ASTDEL */
     RANK_SOCKET = 28,       /* one socket                                 IPL_ASTDEL */
     RANK_SOCKET_WORK = 29,  /* files of dropped messages                  IPL_ASTDEL */
     RANK_TTY = 30,          /* console line discipline                    IPL_DEVICE */
@@ -54,6 +56,7 @@ enum mutex_rank {
     MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
     MUTEX_LNM = 8,         /* logical names; user memory may be accessed while it is held */
     MUTEX_CLUSTERS = 8,    /* common event flag clusters */
+    MUTEX_MAILBOXES = 8,   /* which mailboxes there are, and their channels */
     MUTEX_HUGE_FILE = 8,   /* a file of huge pages: sections are made, user memory accessed */
     MUTEX_SECTION_END = 9, /* shared: release what a section held; exclusive: create a section */
     MUTEX_GSD = 10,        /* global section directory */

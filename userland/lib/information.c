@@ -1,11 +1,12 @@
 /*
- * One item of $GETJPI or $GETSYI as a number and as text: lib$getjpi, lib$getsyi. How an item is
+ * One item of $GETJPI, $GETSYI or $GETDVI as a number and as text: lib$getjpi and relatives. How an item is
  * written: process identifications in hexadecimal, a UIC as [group,member], privileges by name,
  * times as $ASCTIM writes them, a state by its name, everything else in decimal.
  */
 #include "descriptor.h"
 
 #include <descrip.h>
+#include <dvidef.h>
 #include <efndef.h>
 #include <iledef.h>
 #include <inttypes.h>
@@ -22,12 +23,13 @@
 #include <string.h>
 #include <syidef.h>
 
+#undef lib$getdvi
 #undef lib$getjpi
 #undef lib$getsyi
 
 #define ITEM_MAX 512 /* bytes of the longest text or list that an item has */
 
-enum form { NUMBER, TEXT, HEXADECIMAL, UIC, PRIVILEGES, TIME, STATE };
+enum form { NUMBER, TEXT, HEXADECIMAL, UIC, PRIVILEGES, TIME, STATE, BOOLEAN };
 
 struct form_of {
     int code;
@@ -55,6 +57,14 @@ static const struct form_of of_process[] = {
 static const struct form_of of_system[] = {
     {SYI$_VERSION, TEXT}, {SYI$_NODENAME, TEXT}, {SYI$_ARCH_NAME, TEXT},
     {SYI$_HW_NAME, TEXT}, {SYI$_BOOTTIME, TIME}, {0, NUMBER},
+};
+
+static const struct form_of of_device[] = {
+    {DVI$_DEVNAM, TEXT},       {DVI$_FULLDEVNAM, TEXT}, {DVI$_ALLDEVNAM, TEXT},
+    {DVI$_TT_PHYDEVNAM, TEXT}, {DVI$_PID, HEXADECIMAL}, {DVI$_OWNUIC, UIC},
+    {DVI$_REC, BOOLEAN},       {DVI$_CCL, BOOLEAN},     {DVI$_TRM, BOOLEAN},
+    {DVI$_SHR, BOOLEAN},       {DVI$_AVL, BOOLEAN},     {DVI$_MBX, BOOLEAN},
+    {DVI$_IDV, BOOLEAN},       {DVI$_ODV, BOOLEAN},     {0, NUMBER},
 };
 
 /* What a service has answered. */
@@ -121,6 +131,8 @@ static size_t write_answer(const struct answer *a, char *line, size_t size)
         return privileges(a->number, line, size);
     case TIME:
         return time_text(a, line, size);
+    case BOOLEAN:
+        return (size_t)snprintf(line, size, "%s", a->number ? "TRUE" : "FALSE");
     case STATE:
         return state(a->number, line, size);
     default:
@@ -183,5 +195,26 @@ int lib$getsyi(const int *item_code, void *resultant_value, void *resultant_stri
     if (!(status & 1))
         return status;
     a.form = form_of(of_system, *item_code);
+    return give(&a, resultant_value, resultant_string, resultant_length);
+}
+
+int lib$getdvi(const int *item_code, const unsigned short *channel, const void *device_name,
+               void *resultant_value, void *resultant_string, unsigned short *resultant_length)
+{
+    struct answer a = {0};
+    ILE3 list[2] = {{0}};
+    struct _iosb iosb = {0};
+    int status;
+
+    if (!item_code)
+        return SS$_ACCVIO;
+    list[0] = (ILE3){sizeof(a.text), (unsigned short)*item_code, a.text, &a.length};
+    status = sys$getdviw(EFN$C_ENF, channel ? *channel : 0, (void *)(uintptr_t)device_name, list,
+                         &iosb, 0, 0, 0);
+    if (status & 1)
+        status = (int)iosb.iosb$l_getxxi_status;
+    if (!(status & 1))
+        return status;
+    a.form = form_of(of_device, *item_code & ~DVI$C_SECONDARY);
     return give(&a, resultant_value, resultant_string, resultant_length);
 }

@@ -58,6 +58,13 @@ cond_t vms_schdwk(uint64_t pidadr, uint64_t prcnam, uint64_t daytim, uint64_t re
 cond_t vms_canwak(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_hiber(void);
 cond_t vms_wake(uint64_t pidadr, uint64_t prcnam);
+cond_t vms_assign(uint64_t devnam, uint64_t chan, uint64_t acmode, uint64_t mbxnam, uint64_t flags);
+cond_t vms_dassgn(uint64_t chan);
+cond_t vms_cancel(uint64_t chan);
+cond_t vms_crembx(uint64_t block);
+cond_t vms_delmbx(uint64_t chan);
+cond_t vms_qio(uint64_t block);
+cond_t vms_getdvi(uint64_t block);
 cond_t vms_delprc(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_resume(uint64_t pidadr, uint64_t prcnam);

@@ -2,11 +2,6 @@
 #ifndef CMBDEF_H
 #define CMBDEF_H
 
-#include <megalith/missing.h>
-
-enum {
-    MEGA_MISSING_CODE(CMB$M_READONLY, 0x1),
-    MEGA_MISSING_CODE(CMB$M_WRITEONLY, 0x2),
-};
+#include <megalith/devices.h>
 
 #endif

@@ -18,6 +18,7 @@
 #include <rtl/message.h>
 #include <rtl/optional.h>
 #include <rtl/process.h>
+#include <rtl/qio.h>
 #include <rtl/time.h>
 #include <secdef.h>
 #include <seciddef.h>

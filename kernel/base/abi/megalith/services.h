@@ -57,6 +57,15 @@
 #define VMS_HIBER  0x1047
 #define VMS_WAKE   0x1048
 
+/* Channels and mailboxes. */
+#define VMS_ASSIGN 0x1060
+#define VMS_DASSGN 0x1061
+#define VMS_CANCEL 0x1062
+#define VMS_CREMBX 0x1063 /* block */
+#define VMS_DELMBX 0x1064
+#define VMS_QIO    0x1065 /* block */
+#define VMS_GETDVI 0x1066 /* block */
+
 /* Processes. */
 #define VMS_DELPRC 0x1050
 #define VMS_FORCEX 0x1051

@@ -10,6 +10,7 @@
 #define MEGA_FIRST_6(f, a, b, c, d, e, g, ...)              (f)(a, b, c, d, e, g)
 #define MEGA_FIRST_7(f, a, b, c, d, e, g, h, ...)           (f)(a, b, c, d, e, g, h)
 #define MEGA_FIRST_8(f, a, b, c, d, e, g, h, i, ...)        (f)(a, b, c, d, e, g, h, i)
+#define MEGA_FIRST_9(f, a, b, c, d, e, g, h, i, j, ...)     (f)(a, b, c, d, e, g, h, i, j)
 #define MEGA_FIRST_10(f, a, b, c, d, e, g, h, i, j, k, ...) (f)(a, b, c, d, e, g, h, i, j, k)
 #define MEGA_FIRST_12(f, a, b, c, d, e, g, h, i, j, k, l, m, ...) \
     (f)(a, b, c, d, e, g, h, i, j, k, l, m)

@@ -1,0 +1,142 @@
+/*
+ * The channels of a process: a table of fixed size, and what the process is charged for requests.
+ *
+ * The table's lock (RANK_CHANNELS) is held for the few instructions of looking up a number or
+ * changing it; who has found a channel has a reference. A channel that is deassigned leaves the
+ * table first; then the device closes it, so that a call which has found it just before begins
+ * nothing any more; the last reference frees it.
+ */
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/base/string.h"
+#include "kernel/qio/qio.h"
+#include "kernel/sched/spinlock.h"
+#include "mm/pool/pool_charged.h"
+#include "sysman/params.h"
+
+/* In nonpaged pool. */
+struct qio_channels {
+    struct spinlock lock;
+    uint32_t refs;     /* atomic: the process's, and of what is charged to it */
+    uint32_t requests; /* atomic: outstanding */
+    uint64_t bytes;    /* atomic: of buffers */
+    uint16_t account;  /* charged for this structure; constant */
+    struct qio_channel *slot[QIO_CHANNELS]; /* lock */
+};
+
+struct qio_channels *qio_channels_create(uint16_t account)
+{
+    struct qio_channels *t = npp_alloc_charged(sizeof(*t), account);
+
+    if (!t)
+        return NULL;
+    memset(t, 0, sizeof(*t));
+    spin_init(&t->lock, "channels", RANK_CHANNELS, IPL_ASTDEL);
+    t->refs = 1;
+    t->account = account;
+    return t;
+}
+
+void qio_channels_ref(struct qio_channels *t) { __atomic_fetch_add(&t->refs, 1, __ATOMIC_RELAXED); }
+
+void qio_channels_unref(struct qio_channels *t)
+{
+    if (__atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        npp_free_charged(t, sizeof(*t), t->account);
+}
+
+/* ---- quotas ---- */
+
+bool qio_charge_request(struct qio_channels *t)
+{
+    if (__atomic_add_fetch(&t->requests, 1, __ATOMIC_RELAXED) <= sysparam(SYSPARAM_PQL_DBIOLM))
+        return true;
+    qio_release_request(t);
+    return false;
+}
+
+void qio_release_request(struct qio_channels *t)
+{
+    __atomic_fetch_sub(&t->requests, 1, __ATOMIC_RELAXED);
+}
+
+bool qio_charge_bytes(struct qio_channels *t, uint64_t nbytes)
+{
+    if (__atomic_add_fetch(&t->bytes, nbytes, __ATOMIC_RELAXED) <=
+        (uint64_t)sysparam(SYSPARAM_PQL_DBYTLM))
+        return true;
+    qio_release_bytes(t, nbytes);
+    return false;
+}
+
+void qio_release_bytes(struct qio_channels *t, uint64_t nbytes)
+{
+    __atomic_fetch_sub(&t->bytes, nbytes, __ATOMIC_RELAXED);
+}
+
+/* ---- channels ---- */
+
+cond_t qio_channel_enter(struct qio_channels *t, struct qio_channel *c, uint32_t *number)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+    unsigned i = 0;
+
+    while (i < QIO_CHANNELS && t->slot[i])
+        i++;
+    if (i < QIO_CHANNELS)
+        t->slot[i] = c;
+    spin_unlock(&t->lock, ipl);
+    *number = (i + 1) * QIO_CHANNEL_STEP;
+    return i < QIO_CHANNELS ? SS$_NORMAL : SS$_NOIOCHAN;
+}
+
+/* The place of a number, NULL: there is no such number. */
+static struct qio_channel **place(struct qio_channels *t, uint32_t number)
+{
+    uint32_t n = number / QIO_CHANNEL_STEP;
+
+    return number % QIO_CHANNEL_STEP || n < 1 || n > QIO_CHANNELS ? NULL : &t->slot[n - 1];
+}
+
+struct qio_channel *qio_channel_get(struct qio_channels *t, uint32_t number)
+{
+    struct qio_channel **at = place(t, number), *c = NULL;
+    ipl_t ipl;
+
+    if (!at)
+        return NULL;
+    ipl = spin_lock(&t->lock);
+    if ((c = *at))
+        __atomic_fetch_add(&c->refs, 1, __ATOMIC_RELAXED);
+    spin_unlock(&t->lock, ipl);
+    return c;
+}
+
+void qio_channel_unref(struct qio_channel *c)
+{
+    if (__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        c->device->free(c);
+}
+
+void qio_channel_drop(struct qio_channel *c)
+{
+    c->device->cancel(c, true);
+    c->device->deassign(c);
+    qio_channel_unref(c);
+}
+
+cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number)
+{
+    struct qio_channel **at = place(t, number), *c;
+    ipl_t ipl;
+
+    if (!at)
+        return SS$_IVCHAN;
+    ipl = spin_lock(&t->lock);
+    c = *at;
+    *at = NULL;
+    spin_unlock(&t->lock, ipl);
+    if (!c)
+        return SS$_IVCHAN;
+    qio_channel_drop(c);
+    return SS$_NORMAL;
+}

@@ -1,0 +1,96 @@
+/* The structures of mailboxes, for mailbox.c and mailbox_io.c. */
+#ifndef KERNEL_QIO_MAILBOX_PRIVATE_H
+#define KERNEL_QIO_MAILBOX_PRIVATE_H
+
+#include "kernel/base/list.h"
+#include "kernel/qio/mailbox.h"
+#include "kernel/sched/spinlock.h"
+#include "kernel/sched/wait.h"
+
+/* The two sides of a mailbox: channels that read, channels that write. */
+enum { READERS, WRITERS, SIDES };
+
+/* In nonpaged pool, charged to its maker. `lock` is RANK_MAILBOX, IPL_ASTDEL. */
+struct mailbox {
+    struct spinlock lock;
+    uint32_t refs;                  /* atomic: the directory's, of channels, messages, calls */
+    uint32_t unit;                  /* constant */
+    uint32_t maxmsg, bufquo;        /* constant */
+    uint32_t uic_group, uic_member; /* of the maker; constant */
+    uint32_t protection;            /* atomic */
+    bool permanent;                 /* directory mutex */
+    uint32_t nchannels;             /* directory mutex */
+    bool gone;                      /* it has left the directory; lock */
+    bool system;                    /* it was made as a permanent one; constant */
+    uint16_t account;               /* constant */
+    uint32_t name_length;           /* of its logical name; atomic: set once, after the name */
+    char name[MAILBOX_NAME_MAX];
+    struct qio_channels *charged; /* with bufquo bytes, or NULL; with a reference; constant */
+    uint32_t used;          /* atomic: bytes of messages, those included that are being read */
+    struct wait_queue room; /* writers that wait for it */
+    /* All below: lock. */
+    uint32_t users[SIDES];        /* channels of each side */
+    struct list messages;         /* that nobody has read */
+    uint32_t nmessages, nbytes;   /* of those */
+    struct list reads;            /* requests that wait for a message */
+    struct list attention[SIDES]; /* requests for an AST when a read or a message comes */
+    struct list waits[SIDES];     /* requests that wait for a channel of that side */
+    struct list watched[SIDES];   /* requests that end with the last channel of that side */
+    uint64_t order;               /* number of the request that was queued last */
+};
+
+struct mailbox_message { /* nonpaged pool, charged to the mailbox's maker */
+    struct list link;    /* in mailbox.messages, lock; or in io_request.taken */
+    struct mailbox *box; /* with a reference; constant */
+    uint32_t refs;       /* atomic: the queue's or a reader's, and of one who has read a part */
+    uint32_t start;      /* the first byte that nobody has read; lock while it is queued */
+    uint32_t length;     /* constant */
+    uint32_t pid;        /* of the sender; constant */
+    bool eof;            /* a mark; constant */
+    struct io_request *writer; /* waits until it is read, or NULL; lock */
+    char bytes[];
+};
+
+struct io_request { /* nonpaged pool, charged to who has asked */
+    struct event_request event;
+    struct list queue, own, watch;   /* of the mailbox, the channel, mailbox.watched; lock */
+    struct qio_channels *charged;    /* with one request, or NULL; with a reference; constant */
+    uint16_t account;                /* constant */
+    uint32_t pid;                    /* of who has asked; constant */
+    uint64_t order;                  /* lock */
+    struct mailbox_message *message; /* that it has written, while nobody has read it; lock */
+    /* A read: where to, and what it has got, which the thread that completes it copies. */
+    bool stream;
+    vaddr_t buffer;
+    uint32_t length, got;
+    uint64_t answer;              /* quadword for the status block */
+    struct list taken;            /* messages, wholly its own */
+    struct mailbox_message *last; /* NULL, or one of which it has a part; with a reference */
+    uint32_t last_start, last_count;
+};
+
+struct mailbox_channel {
+    struct qio_channel qio; /* first */
+    struct mailbox *box;    /* with a reference; constant */
+    /* The mailbox's lock: its requests, in the order in which they came; those for attention. */
+    struct list own, notices[SIDES];
+    bool closed; /* likewise */
+};
+
+static inline struct mailbox_channel *mailbox_channel_of(struct qio_channel *c)
+{
+    return container_of(c, struct mailbox_channel, qio);
+}
+
+/* ---- mailbox_io.c ---- */
+
+/* End what a channel has asked for, and (close) let it begin nothing any more. */
+void mailbox_cancel(struct qio_channel *c, bool close);
+/* There is a first channel of this side, or (end) no channel of it any more: complete who waits for
+ * that. */
+void mailbox_side_changed(struct mailbox *b, unsigned side, bool end);
+/* Drop the messages of a mailbox that is gone. */
+void mailbox_purge(struct mailbox *b);
+size_t mailbox_message_size(const struct mailbox_message *m);
+
+#endif

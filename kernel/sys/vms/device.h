@@ -1,0 +1,30 @@
+/* Names of devices, and the caller as mailboxes see him. Results are condition values. IPL 0, no
+   locks. */
+#ifndef KERNEL_SYS_VMS_DEVICE_H
+#define KERNEL_SYS_VMS_DEVICE_H
+
+#include "kernel/qio/mailbox.h"
+
+enum vms_device_kind { VMS_DEVICE_MAILBOX, VMS_DEVICE_PATH, VMS_DEVICE_DESCRIPTOR };
+
+struct vms_device {
+    enum vms_device_kind kind;
+    uint32_t unit; /* of a mailbox; a descriptor's number */
+    char path[24]; /* of the file that stands for it */
+};
+
+/* Find the device that a name, by descriptor, leads to through logical names (LNM$FILE_DEV).
+   SS$_NORMAL; SS$_ACCVIO; SS$_IVLOGNAM: 0 or more than 255 characters; SS$_IVDEVNAM: no name of a
+   device; SS$_NOSUCHDEV: there are none of this name; SS$_TOOMANYLNAM. That the unit exists is not
+   checked. */
+cond_t vms_device_find(vaddr_t devnam, struct vms_device *d);
+
+/* The current process, whose channels are made if it has none. SS$_NORMAL, SS$_INSFMEM. */
+cond_t vms_mailbox_who(struct mailbox_who *who);
+
+/* ---- terminals (terminal.c) ---- */
+
+/* A channel to a terminal or another file. SS$_NORMAL, SS$_NOSUCHDEV, SS$_NOPRIV, SS$_INSFMEM. */
+cond_t vms_terminal_assign(const struct vms_device *d, struct qio_channel **out);
+
+#endif

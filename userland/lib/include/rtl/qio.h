@@ -1,0 +1,61 @@
+/*
+ * Channels, mailboxes, terminals. As on OpenVMS, the parameters p1 to p6 are addresses or numbers,
+ * whatever the function needs, and a status block may be any quadword; so these macros convert
+ * them.
+ */
+#ifndef RTL_QIO_H
+#define RTL_QIO_H
+
+#include <ints.h>
+#include <iosbdef.h>
+#include <rtl/event.h>
+#include <rtl/optional.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A channel to the device that a name leads to. flags: AGN$M_READONLY or AGN$M_WRITEONLY. */
+int sys$assign(void *devnam, unsigned short *chan, unsigned int acmode, void *mbxnam,
+               unsigned int flags);
+int sys$dassgn(unsigned short chan);
+/* Ends the requests of a channel, with SS$_CANCEL. */
+int sys$cancel(unsigned short chan);
+/* Makes a mailbox, or finds the one that a logical name leads to. flags: CMB$M_READONLY or
+ * CMB$M_WRITEONLY. */
+int sys$crembx(char prmflg, unsigned short *chan, unsigned int maxmsg, unsigned int bufquo,
+               unsigned int promsk, unsigned int acmode, void *lognam, unsigned int flags,
+               unsigned int nullarg);
+int sys$delmbx(unsigned short chan);
+int sys$qio(unsigned int efn, unsigned short chan, unsigned int func, struct _iosb *iosb,
+            mega_ast_routine astadr, unsigned __int64 astprm, void *p1, __int64 p2, __int64 p3,
+            __int64 p4, __int64 p5, __int64 p6);
+/* The same, and waits until the request is complete. */
+int sys$qiow(unsigned int efn, unsigned short chan, unsigned int func, struct _iosb *iosb,
+             mega_ast_routine astadr, unsigned __int64 astprm, void *p1, __int64 p2, __int64 p3,
+             __int64 p4, __int64 p5, __int64 p6);
+int sys$getdvi(unsigned int efn, unsigned short chan, void *devnam, void *itmlst,
+               struct _iosb *iosb, mega_ast_routine astadr, unsigned __int64 astprm,
+               unsigned __int64 nullarg);
+int sys$getdviw(unsigned int efn, unsigned short chan, void *devnam, void *itmlst,
+                struct _iosb *iosb, mega_ast_routine astadr, unsigned __int64 astprm,
+                unsigned __int64 nullarg);
+
+#define MEGA_QIO(f, efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6, ...) \
+    (f)(efn, chan, func, (struct _iosb *)(unsigned __int64)(iosb),                      \
+        (mega_ast_routine)(unsigned __int64)(astadr), (unsigned __int64)(astprm),       \
+        (void *)(unsigned __int64)(p1), (__int64)(p2), (__int64)(p3), (__int64)(p4),    \
+        (__int64)(p5), (__int64)(p6))
+
+#define sys$assign(...)  MEGA_FIRST_5(sys$assign, __VA_ARGS__, 0, 0, 0)
+#define sys$crembx(...)  MEGA_FIRST_9(sys$crembx, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+#define sys$qio(...)     MEGA_QIO(sys$qio, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define sys$qiow(...)    MEGA_QIO(sys$qiow, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define sys$getdvi(...)  MEGA_FIRST_8(sys$getdvi, __VA_ARGS__, 0, 0, 0, 0)
+#define sys$getdviw(...) MEGA_FIRST_8(sys$getdviw, __VA_ARGS__, 0, 0, 0, 0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

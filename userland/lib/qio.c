@@ -1,0 +1,75 @@
+/* Channels, mailboxes, terminals: stubs of the services. */
+#include <megalith/devices.h>
+#include <rtl/qio.h>
+
+#include "service.h"
+
+#undef sys$assign
+#undef sys$crembx
+#undef sys$qio
+#undef sys$qiow
+#undef sys$getdvi
+#undef sys$getdviw
+
+int sys$assign(void *devnam, unsigned short *chan, unsigned int acmode, void *mbxnam,
+               unsigned int flags)
+{
+    return service(VMS_ASSIGN, (quad)devnam, (quad)chan, acmode, (quad)mbxnam, flags, 0);
+}
+
+int sys$dassgn(unsigned short chan) { return service(VMS_DASSGN, chan, 0, 0, 0, 0, 0); }
+int sys$cancel(unsigned short chan) { return service(VMS_CANCEL, chan, 0, 0, 0, 0, 0); }
+
+int sys$crembx(char prmflg, unsigned short *chan, unsigned int maxmsg, unsigned int bufquo,
+               unsigned int promsk, unsigned int acmode, void *lognam, unsigned int flags,
+               unsigned int nullarg)
+{
+    return BLOCK(VMS_CREMBX, (quad)prmflg, (quad)chan, maxmsg, bufquo, promsk, acmode, (quad)lognam,
+                 flags, nullarg);
+}
+
+int sys$delmbx(unsigned short chan) { return service(VMS_DELMBX, chan, 0, 0, 0, 0, 0); }
+
+/* The first parameter of IO$_SETMODE is an AST routine, whose return address the kernel must
+ * know. */
+static quad first_parameter(unsigned int func, void *p1)
+{
+    return (func & IO$M_FCODE) == IO$_SETMODE && (func & (IO$M_READATTN | IO$M_WRTATTN))
+               ? ast_routine((mega_ast_routine)(quad)p1)
+               : (quad)p1;
+}
+
+int sys$qio(unsigned int efn, unsigned short chan, unsigned int func, struct _iosb *iosb,
+            mega_ast_routine astadr, unsigned __int64 astprm, void *p1, __int64 p2, __int64 p3,
+            __int64 p4, __int64 p5, __int64 p6)
+{
+    return BLOCK(VMS_QIO, efn, chan, func, (quad)iosb, ast_routine(astadr), astprm,
+                 first_parameter(func, p1), (quad)p2, (quad)p3, (quad)p4, (quad)p5, (quad)p6);
+}
+
+int sys$qiow(unsigned int efn, unsigned short chan, unsigned int func, struct _iosb *iosb,
+             mega_ast_routine astadr, unsigned __int64 astprm, void *p1, __int64 p2, __int64 p3,
+             __int64 p4, __int64 p5, __int64 p6)
+{
+    int status = sys$qio(efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6);
+
+    if (status & 1)
+        (void)sys$synch(efn, iosb);
+    return status;
+}
+
+int sys$getdvi(unsigned int efn, unsigned short chan, void *devnam, void *itmlst,
+               struct _iosb *iosb, mega_ast_routine astadr, unsigned __int64 astprm,
+               unsigned __int64 nullarg)
+{
+    return BLOCK(VMS_GETDVI, efn, chan, (quad)devnam, (quad)itmlst, (quad)iosb, ast_routine(astadr),
+                 astprm, nullarg);
+}
+
+int sys$getdviw(unsigned int efn, unsigned short chan, void *devnam, void *itmlst,
+                struct _iosb *iosb, mega_ast_routine astadr, unsigned __int64 astprm,
+                unsigned __int64 nullarg)
+{
+    return BLOCK(VMS_GETDVI, efn, chan, (quad)devnam, (quad)itmlst, (quad)iosb, ast_routine(astadr),
+                 astprm, nullarg);
+}
