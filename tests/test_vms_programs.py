@@ -288,6 +288,52 @@ the lights are out, because of 1
 the door is locked, because of 1
 """
 
+POST_OFFICE = """\
+letter 1 of 12 characters from the subprocess: "Dear parent,"
+letter 2 of 17 characters from the subprocess: "all is well here."
+letter 3 of 0 characters from the subprocess: ""
+end of file after 3 letters
+the box is empty
+and gone: yes
+"""
+
+ANSWERING_MACHINE = """\
+call 1 (1876): this is caller 1
+call 2 (1876): this is caller 2
+call 3 (1876): this is caller 3
+call 4 (1876): this is caller 4
+call 5 (1876): this is caller 5
+5 calls, no more attentions than calls
+the machine is off: yes
+"""
+
+CONVEYOR = """\
+nobody writes: SS$_NOWRITER
+no room: SS$_MBFULL
+_MBA...: a mailbox, shareable, records of up to 50 bytes, 5 of them wait
+a piece of 128 bytes
+left are 3 messages with 122 bytes
+10000 bytes, 0 of them wrong
+"""
+
+MAILBOXES = {
+    "post_office": (POST_OFFICE, SUCCESS),
+    "answering_machine": (ANSWERING_MACHINE, SUCCESS),
+    "conveyor": (CONVEYOR, SUCCESS),
+}
+
+QUESTIONNAIRE = """\
+Three questions
+Your name? 6 characters, terminator 13 of size 1: Arthur
+Your quest? 9 characters, terminator 13 of size 1: the grail
+Another question? no more answers
+
+dollar plus\r
+blank\r
+
+zero\r
+"""
+
 # Their text, and the exit status: 0 of those that end by $EXIT.
 EVENTS = {
     "stopwatch": (STOPWATCH, SUCCESS),
@@ -530,10 +576,20 @@ def test_statuses_of_posix(tmp_path: Path) -> None:
     assert done.text.split() == ["3", "0", "3"]
 
 
-def test_event_flags_asts_timers_and_hibernation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("programs", [EVENTS, MAILBOXES], ids=["events", "mailboxes"])
+def test_programs_one_after_the_other(
+    programs: dict[str, tuple[str, int]], tmp_path: Path
+) -> None:
     options = []
-    for name in EVENTS:
+    for name in programs:
         options += ["--add", str(compiled(name, tmp_path))]
-    script = f"for p in {' '.join(EVENTS)}; do /$p; echo ends with $?; done"
+    script = f"for p in {' '.join(programs)}; do /$p; echo ends with $?; done"
     done = run_guest("/bin/sh", "-c", script, options=options).expect(0)
-    assert done.text == "".join(f"{text}ends with {end}\n" for text, end in EVENTS.values())
+    assert done.text == "".join(f"{text}ends with {end}\n" for text, end in programs.values())
+
+
+def test_a_terminal_by_qio(tmp_path: Path) -> None:
+    program = compiled("questionnaire", tmp_path)
+    script = "echo Arthur > /tmp/a; echo 'the grail' >> /tmp/a; /questionnaire < /tmp/a"
+    done = run_guest("/bin/sh", "-c", script, options=["--add", str(program)]).expect(SUCCESS)
+    assert done.text == QUESTIONNAIRE
