@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <iledef.h>
+#include <iodef.h>
 #include <lnmdef.h>
 #include <megalith/services.h>
 #include <pthread.h>
@@ -135,6 +136,12 @@ static struct dsc$descriptor_s table_names[] = {TABLE("LNM$PROCESS"), TABLE("LNM
                                                 TABLE("LNM$FILE_DEV"), TABLE("FUZZ1")};
 static ILE3 items[3];
 
+static const uint64_t io_functions[] = {IO$_READVBLK, IO$_WRITEVBLK, IO$_WRITEOF,
+                                        IO$_SETMODE,  IO$_SENSEMODE, IO$_READPROMPT};
+static char device_name[12];
+static struct dsc$descriptor_s device = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, device_name},
+                               null_device = TABLE("NL:");
+
 #define NAMES 4u
 
 static void name_section(unsigned number)
@@ -208,6 +215,15 @@ static uint64_t of_kind(char kind)
     case 'N': /* name of a section */
         make_name();
         return draw(2) ? (uint64_t)&short_name : (uint64_t)&long_name;
+    case 'c': /* channel */
+        return 16 * (1 + draw(8));
+    case 'w': /* function of $QIO */
+        return io_functions[draw(sizeof(io_functions) / sizeof(io_functions[0]))] |
+               (draw(3) ? 1ul << (6 + draw(6)) : 0);
+    case 'D': /* name of a device */
+        device.dsc$w_length = (uint16_t)snprintf(device_name, sizeof(device_name),
+                                                 "MBA%u:", 1 + (unsigned)draw(30));
+        return draw(4) ? (uint64_t)&device : (uint64_t)&null_device;
     case 'T': /* name of a table */
         return (uint64_t)&table_names[draw(4)];
     case 'I': /* item list with a string and another item */
@@ -466,6 +482,18 @@ static const struct shape shapes[] = {
     {VMS_CREPRC, "0NNNN000000000b"},
     {MEGA_SYS_FINAL_STATUS, "n"},
     {VMS_RESUME, "b0"},
+    {VMS_ASSIGN, "Db000"},
+    {VMS_ASSIGN, "Nbn0n"},
+    {VMS_DASSGN, "c"},
+    {VMS_CANCEL, "c"},
+    {VMS_CREMBX, "0bll0000"}, /* permanent ones would stay */
+    {VMS_CREMBX, "0blln0Nn0"},
+    {VMS_DELMBX, "c"},
+    {VMS_QIO, "ncwb0nblnnbl"},
+    {VMS_QIO, "ncwban"},
+    {VMS_QIO, "ncw00nbl"},
+    {VMS_GETDVI, "nc0Ib00"},
+    {VMS_GETDVI, "n0DI0"},
     {MEGA_SYS_LOGICAL, "Tnnb"},
     {MEGA_SYS_INFO, "nnbl"},
     {MEGA_SYS_CONTROL, "nbnb0n"},
@@ -480,6 +508,12 @@ static int takes_block(long number)
            number == VMS_MGBLSC_GPFN_64 || number == VMS_CRMPSC_GPFILE_64 ||
            number == VMS_CRETVA_64 || number == VMS_SETPRT_64 || number == VMS_CRELNT ||
            number == VMS_CREPRC;
+}
+
+/* The same, with other addresses among the first four arguments. */
+static int takes_io_block(long number)
+{
+    return number == VMS_CREMBX || number == VMS_QIO || number == VMS_GETDVI;
 }
 
 /* Calls that would end the system, or end this process too often. */
@@ -566,7 +600,7 @@ static void one_call(void)
         a[3] &= ~0x20000ul;
     if (takes_block(number) && arg[3] > MUCH && arg[3] < (1ul << 40))
         arg[3] %= MUCH;
-    if (takes_block(number) && draw(10)) {
+    if ((takes_block(number) || takes_io_block(number)) && draw(10)) {
         service_block[0] = named && draw(20) ? strlen(s->kinds) : draw(20);
         memcpy(&service_block[1], arg, sizeof(arg));
         a[0] = (uint64_t)service_block;
@@ -579,13 +613,16 @@ static void one_call(void)
 
 /* ---- a process ---- */
 
-/* Services that wait for flags, or hibernate, go on after a handler: it ends what they wait for. */
+/* Services that wait for flags, hibernate, or write to a full mailbox go on after a handler: it
+ * ends what they wait for. */
 static void on_alarm(int sig)
 {
     (void)sig;
     for (long efn = 0; efn < 128; efn++)
         call(VMS_SETEF, (const uint64_t[6]){(uint64_t)efn});
     call(VMS_WAKE, (const uint64_t[6]){0});
+    for (uint64_t n = 1; n <= 8; n++)
+        call(VMS_DASSGN, (const uint64_t[6]){16 * n});
 }
 
 /* Sets up the signals that interrupt waiting calls; again and again, because any call may have
