@@ -240,12 +240,14 @@ static cond_t read_all(const uint64_t *a, struct mega_spawn *s, struct creation 
 
 /* ---- completion ---- */
 
-static void finish(struct event_request *r)
+/* Always: over. */
+static bool finish(struct event_request *r)
 {
     const struct completion *c = container_of(r, struct completion, request);
 
     if (c->status)
         (void)copyout_u32(c->status, (uint32_t)r->status);
+    return true;
 }
 
 static void release(struct event_request *r)
