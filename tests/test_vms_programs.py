@@ -577,9 +577,7 @@ def test_statuses_of_posix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("programs", [EVENTS, MAILBOXES], ids=["events", "mailboxes"])
-def test_programs_one_after_the_other(
-    programs: dict[str, tuple[str, int]], tmp_path: Path
-) -> None:
+def test_programs_one_after_the_other(programs: dict[str, tuple[str, int]], tmp_path: Path) -> None:
     options = []
     for name in programs:
         options += ["--add", str(compiled(name, tmp_path))]

@@ -17,15 +17,22 @@
 /* The PS of OpenVMS in user mode: current and previous mode 3, IPL 0. */
 #define PS_USER 0x1Bu
 
+/* An owner for p, which nobody else knows. NULL: no memory. */
+static struct event_owner *make(const struct process *p, struct thread *target, uint16_t account)
+{
+    struct event_owner *o = event_owner_create(target, account);
+
+    if (o)
+        event_set_limits(o, p->kin.limits.asts, p->kin.limits.timers);
+    return o;
+}
+
 struct event_owner *process_events_of_locked(struct process *p)
 {
     struct event_owner *o = p->events;
 
     if (!o) {
-        o = event_owner_create(process_first_thread_locked(p)->thread,
-                               (uint16_t)(p->account - accounts));
-        if (o)
-            event_set_limits(o, p->kin.limits.asts, p->kin.limits.timers);
+        o = make(p, process_first_thread_locked(p)->thread, (uint16_t)(p->account - accounts));
         /* Readers without the lock see it only when it is complete. */
         __atomic_store_n(&p->events, o, __ATOMIC_RELEASE);
     }
@@ -43,7 +50,7 @@ struct event_owner *process_events(void)
 
     if (likely(o != NULL))
         return o;
-    made = event_owner_create(NULL, pool_account()); /* not with the lock held */
+    made = make(p, NULL, pool_account()); /* not with the lock held */
     ipl = spin_lock(&process_lock);
     o = p->events;
     if (!o && made) {

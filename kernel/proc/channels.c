@@ -22,17 +22,21 @@ struct qio_channels *process_channels(void)
 {
     struct process *p = process_self();
     struct qio_channels *t = __atomic_load_n(&p->channels, __ATOMIC_ACQUIRE);
+    struct qio_channels *made;
     ipl_t ipl;
 
     if (likely(t != NULL))
         return t;
+    made = qio_channels_create(pool_account(), &p->kin.limits.io); /* not with the lock held */
     ipl = spin_lock(&process_lock);
     t = p->channels;
-    if (!t) {
-        t = qio_channels_create((uint16_t)(p->account - accounts));
-        __atomic_store_n(&p->channels, t, __ATOMIC_RELEASE);
+    if (!t && made) {
+        __atomic_store_n(&p->channels, made, __ATOMIC_RELEASE);
+        t = made;
     }
     spin_unlock(&process_lock, ipl);
+    if (made && made != t)
+        qio_channels_unref(made); /* another thread was faster */
     return t;
 }
 
@@ -97,11 +101,14 @@ cond_t process_channel_deassign(struct qio_channels *t, uint32_t number)
 void process_channels_end(struct process *p)
 {
     struct qio_channels *t = p->channels;
+    ipl_t ipl;
 
     if (likely(!t))
         return;
     for (uint32_t n = 1; n <= QIO_CHANNELS; n++)
         (void)process_channel_deassign(t, n * QIO_CHANNEL_STEP);
+    ipl = spin_lock(&process_lock); /* under which others ask about it */
     p->channels = NULL;
+    spin_unlock(&process_lock, ipl);
     qio_channels_unref(t);
 }

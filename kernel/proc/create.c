@@ -40,7 +40,7 @@ static struct process *build(const struct process_plan *n, int *err)
     c->privileges = c->permanent = c->authorised = n->privileges;
     set_limits(c, n);
     c->kin.flags = n->flags;
-    c->kin.mailbox = n->mailbox;
+    c->kin.told = n->told;
     c->kin.base = n->base;
     c->kin.named = n->name[0] != '\0';
     c->kin.completion = n->completion;

@@ -18,7 +18,9 @@ struct process_plan {
     uint32_t subprocesses;       /* PRCLM + 1 of a detached process, 0: the parameter's */
     uint64_t privileges;         /* PRV_*: all that it has */
     uint64_t files, cpu_seconds; /* at most so many; 0: as the current process */
-    uint32_t flags, mailbox;     /* of struct kin, as `base` and `limits` */
+    /* Of struct kin: */
+    uint32_t flags;
+    struct mailbox_number told;
     uint8_t base;
     struct kin_limits limits;
     char name[sizeof(((struct process *)NULL)->name)]; /* "": its program gives it one */

@@ -326,7 +326,7 @@ void process_end(struct process *p, uint32_t status)
     status = signal_close(p->sig, status);
     name_signal(p, status & 0x7F);
     threads_end_group(p);
-    if (unlikely(p->kin.mailbox))
+    if (unlikely(p->kin.told.unit))
         termination_send(p, status);
     if (unlikely(p->tracing != NULL))
         ptrace_tracer_end(p);

@@ -12,6 +12,7 @@
 #include "kernel/base/cond.h"
 #include "kernel/base/list.h"
 #include "kernel/base/types.h"
+#include "kernel/qio/qio.h"
 
 struct event_request;
 struct process;
@@ -27,21 +28,22 @@ struct job {
 
 /* Limits that $CREPRC has given to a process; 0: those of the system parameters. Constant. */
 struct kin_limits {
-    uint32_t asts, timers, bytes; /* ASTLM, TQELM, BYTLM */
+    uint32_t asts, timers; /* ASTLM, TQELM */
+    struct qio_limits io;  /* BIOLM, BYTLM */
 };
 
 struct kin {
     struct process *owner;    /* NULL: it has none, or that has ended */
     struct list subprocesses; /* of `owned` */
     struct list owned;
-    uint32_t count;                   /* of subprocesses */
-    struct job *job;                  /* NULL: it never had a subprocess, and is none */
-    bool is_subprocess, named;        /* constant; named: exec leaves its name alone */
-    uint8_t base;                     /* base priority + 1; 0: as its nice value says */
-    uint32_t flags;                   /* PRC$M_*; constant */
-    uint32_t mailbox;                 /* unit that is told of its end, 0: none; constant */
-    struct kin_limits limits;         /* constant */
-    uint32_t final_status;            /* condition value of its program, 0: none; atomic */
+    uint32_t count;             /* of subprocesses */
+    struct job *job;            /* NULL: it never had a subprocess, and is none */
+    bool is_subprocess, named;  /* constant; named: exec leaves its name alone */
+    uint8_t base;               /* base priority + 1; 0: as its nice value says */
+    uint32_t flags;             /* PRC$M_*; constant */
+    struct mailbox_number told; /* the mailbox that is told of its end; constant once it runs */
+    struct kin_limits limits;   /* constant */
+    uint32_t final_status;      /* condition value of its program, 0: none; atomic */
     struct event_request *completion; /* of the owner, completed when it has ended; or NULL */
 };
 

@@ -4,13 +4,12 @@
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/process.h"
+#include "kernel/qio/mailbox.h"
 #include "kernel/sched/timer.h"
 
 #define DELPROC  3u                                  /* MSG$_DELPROC */
 #define EPOCH    (40587ul * 24 * 60 * 60 * 10000000) /* 1970, in units of 100 ns */
 #define PAGELETS (PAGE_SIZE / 512)
-
-int (*termination_post)(uint32_t unit, const void *message, size_t length);
 
 static void put_time(uint32_t to[2], uint64_t wall_ns)
 {
@@ -44,8 +43,6 @@ void termination_send(const struct process *p, uint32_t status)
         .buffered_io = (uint32_t)p->io};
     ipl_t ipl;
 
-    if (!termination_post)
-        return;
     put_time(m.time, now);
     put_time(m.login, now - (clock_ns() - p->start_ns));
     put_user(m.user, process_uid(p));
@@ -53,5 +50,6 @@ void termination_send(const struct process *p, uint32_t status)
     ipl = spin_lock(&process_lock);
     m.owner = p->kin.owner ? p->kin.owner->pid : 0;
     spin_unlock(&process_lock, ipl);
-    termination_post(p->kin.mailbox, &m, sizeof(m));
+    /* Without a mailbox, or room in it, nobody is told. */
+    (void)mailbox_post(&p->kin.told, &m, sizeof(m), p->pid);
 }

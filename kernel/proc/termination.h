@@ -25,12 +25,8 @@ struct termination {
 };
 _Static_assert(sizeof(struct termination) == 84, "ACC$K_TERMLEN");
 
-/* Writes a message to the mailbox of that unit, if there is one and it has room: 0 or a negative
- * errno. It does not wait. IPL 0, no locks. NULL while no code of mailboxes has set it, at boot. */
-extern int (*termination_post)(uint32_t unit, const void *message, size_t length);
-
-/* p, whose last thread calls this, ends with this status as wait4 returns it: send the message. It
- * still has its address space. IPL 0, no locks. */
+/* p, whose last thread calls this, ends with this status as wait4 returns it: send the message, if
+ * the mailbox has room for it. p still has its address space. IPL 0, no locks. */
 void termination_send(const struct process *p, uint32_t status);
 
 #endif

@@ -16,14 +16,15 @@
 /* In nonpaged pool. */
 struct qio_channels {
     struct spinlock lock;
-    uint32_t refs;     /* atomic: the process's, and of what is charged to it */
-    uint32_t requests; /* atomic: outstanding */
-    uint64_t bytes;    /* atomic: of buffers */
-    uint16_t account;  /* charged for this structure; constant */
+    uint32_t refs;            /* atomic: the process's, and of what is charged to it */
+    uint32_t requests;        /* atomic: outstanding */
+    uint64_t bytes;           /* atomic: of buffers */
+    struct qio_limits limits; /* constant */
+    uint16_t account;         /* charged for this structure; constant */
     struct qio_channel *slot[QIO_CHANNELS]; /* lock */
 };
 
-struct qio_channels *qio_channels_create(uint16_t account)
+struct qio_channels *qio_channels_create(uint16_t account, const struct qio_limits *limits)
 {
     struct qio_channels *t = npp_alloc_charged(sizeof(*t), account);
 
@@ -32,6 +33,7 @@ struct qio_channels *qio_channels_create(uint16_t account)
     memset(t, 0, sizeof(*t));
     spin_init(&t->lock, "channels", RANK_CHANNELS, IPL_ASTDEL);
     t->refs = 1;
+    t->limits = *limits;
     t->account = account;
     return t;
 }
@@ -46,9 +48,29 @@ void qio_channels_unref(struct qio_channels *t)
 
 /* ---- quotas ---- */
 
+static uint32_t most_requests(const struct qio_limits *l)
+{
+    return l->requests ? l->requests : (uint32_t)sysparam(SYSPARAM_PQL_DBIOLM);
+}
+
+static uint32_t most_bytes(const struct qio_limits *l)
+{
+    return l->bytes ? l->bytes : (uint32_t)sysparam(SYSPARAM_PQL_DBYTLM);
+}
+
+void qio_counts(const struct qio_channels *t, const struct qio_limits *limits, struct qio_counts *c)
+{
+    uint32_t requests = t ? __atomic_load_n(&t->requests, __ATOMIC_RELAXED) : 0;
+    uint64_t nbytes = t ? __atomic_load_n(&t->bytes, __ATOMIC_RELAXED) : 0;
+
+    c->limit = (struct qio_limits){most_requests(limits), most_bytes(limits)};
+    c->left.requests = c->limit.requests - MIN(requests, c->limit.requests);
+    c->left.bytes = c->limit.bytes - (uint32_t)MIN(nbytes, (uint64_t)c->limit.bytes);
+}
+
 bool qio_charge_request(struct qio_channels *t)
 {
-    if (__atomic_add_fetch(&t->requests, 1, __ATOMIC_RELAXED) <= sysparam(SYSPARAM_PQL_DBIOLM))
+    if (__atomic_add_fetch(&t->requests, 1, __ATOMIC_RELAXED) <= most_requests(&t->limits))
         return true;
     qio_release_request(t);
     return false;
@@ -61,8 +83,7 @@ void qio_release_request(struct qio_channels *t)
 
 bool qio_charge_bytes(struct qio_channels *t, uint64_t nbytes)
 {
-    if (__atomic_add_fetch(&t->bytes, nbytes, __ATOMIC_RELAXED) <=
-        (uint64_t)sysparam(SYSPARAM_PQL_DBYTLM))
+    if (__atomic_add_fetch(&t->bytes, nbytes, __ATOMIC_RELAXED) <= most_bytes(&t->limits))
         return true;
     qio_release_bytes(t, nbytes);
     return false;

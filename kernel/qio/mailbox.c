@@ -19,6 +19,7 @@
 static struct mutex directory_lock = MUTEX_INIT("mailboxes", MUTEX_MAILBOXES, directory_lock);
 static struct mailbox *units[MAILBOX_UNITS]; /* of unit n at n - 1; directory_lock */
 static uint32_t next_unit;                   /* where the search begins; directory_lock */
+static uint64_t serials;                     /* given out; directory_lock */
 
 static const struct qio_device mailbox_device;
 
@@ -107,6 +108,7 @@ static bool enter(struct mailbox *b)
         if (!units[at]) {
             units[at] = b;
             b->unit = at + 1;
+            b->serial = ++serials;
             next_unit = at + 1;
             return true;
         }
@@ -266,6 +268,19 @@ static bool grants(const struct mailbox *b, const struct mailbox_who *who, uint3
 
     return who->bypass || (who->system && !(mask & deny)) || (owner && !(mask >> 4 & deny)) ||
            (group && !(mask >> 8 & deny)) || !(mask >> 12 & deny);
+}
+
+cond_t mailbox_note(const struct mailbox_who *who, uint32_t unit, struct mailbox_number *n)
+{
+    struct mailbox *b = mailbox_find(unit);
+    bool may = !b || grants(b, who, MAILBOX_DENY_WRITE);
+
+    *n = (struct mailbox_number){0};
+    if (b && may)
+        *n = (struct mailbox_number){b->unit, b->serial};
+    if (b)
+        mailbox_unref(b);
+    return may ? SS$_NORMAL : SS$_NOPRIV;
 }
 
 /* Enter the mailbox that was just made, with its first channel. */

@@ -50,6 +50,9 @@ struct mailbox *mailbox_of(const struct qio_channel *c);
 uint32_t mailbox_unit(const struct mailbox *b);
 /* The mailbox with a reference, or NULL. */
 struct mailbox *mailbox_find(uint32_t unit);
+/* Note the mailbox of that unit, for mailbox_post. SS$_NORMAL, also if there is none (n->unit is
+ * then 0); SS$_NOPRIV: the caller may not write to it. */
+cond_t mailbox_note(const struct mailbox_who *who, uint32_t unit, struct mailbox_number *n);
 void mailbox_unref(struct mailbox *b); /* any IPL up to IPL_CLOCK, locks below RANK_POOL */
 /* $DELMBX: it is deleted with its last channel. SS$_NORMAL; SS$_NOPRIV: it is permanent, and the
  * caller may not delete such. */
@@ -76,7 +79,7 @@ struct mailbox_facts { /* for display */
 };
 void mailbox_facts(struct mailbox *b, struct mailbox_facts *f);
 
-/* ---- requests (mailbox_io.c) ---- */
+/* ---- requests (mailbox_read.c, mailbox_write.c, mailbox_mode.c) ---- */
 
 /* Read. now: complete at once, SS$_ENDOFFILE if the mailbox is empty. stream: bytes of any number
  * of messages. check: SS$_NOWRITER if it is empty and no channel writes. SS$_NORMAL: it completes
@@ -116,7 +119,9 @@ cond_t mailbox_sense(struct qio_channel *c, const struct mailbox_who *who,
                      const struct qio_completion *done, bool reader_check, bool writer_check);
 
 /* Post a message of the kernel, such as that of a process's end, from the process pid. SS$_NORMAL,
- * SS$_NOSUCHDEV, SS$_MBTOOSML, SS$_MBFULL, SS$_INSFMEM; nothing waits. */
-cond_t mailbox_post(uint32_t unit, const void *message, uint32_t length, uint32_t pid);
+ * SS$_NOSUCHDEV (also if another mailbox has the unit by now), SS$_MBTOOSML, SS$_MBFULL,
+ * SS$_INSFMEM; nothing waits. */
+cond_t mailbox_post(const struct mailbox_number *to, const void *message, uint32_t length,
+                    uint32_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-/* The structures of mailboxes, for mailbox.c and mailbox_io.c. */
+/* The structures of mailboxes, for the files of mailboxes. */
 #ifndef KERNEL_QIO_MAILBOX_PRIVATE_H
 #define KERNEL_QIO_MAILBOX_PRIVATE_H
 
@@ -15,6 +15,7 @@ struct mailbox {
     struct spinlock lock;
     uint32_t refs;                  /* atomic: the directory's, of channels, messages, calls */
     uint32_t unit;                  /* constant */
+    uint64_t serial;                /* of all mailboxes, from 1 on; constant */
     uint32_t maxmsg, bufquo;        /* constant */
     uint32_t uic_group, uic_member; /* of the maker; constant */
     uint32_t protection;            /* atomic */
@@ -82,15 +83,65 @@ static inline struct mailbox_channel *mailbox_channel_of(struct qio_channel *c)
     return container_of(c, struct mailbox_channel, qio);
 }
 
-/* ---- mailbox_io.c ---- */
+/* Unless it says otherwise: IPL up to IPL_ASTDEL, locks below RANK_MAILBOX. _locked: the mailbox's
+ * lock is held. */
 
+/* ---- mailbox_message.c ---- */
+
+size_t mailbox_message_size(const struct mailbox_message *m);
+/* What a message takes of the buffer quota: those without bytes are counted too. */
+static inline uint32_t mailbox_message_cost(uint32_t length) { return length ? length : 1; }
+/* Bytes that nobody has read. The lock is held if m is queued. */
+static inline uint32_t mailbox_message_rest(const struct mailbox_message *m)
+{
+    return m->length - m->start;
+}
+/* Take room for n bytes. False: there is not so much. */
+bool mailbox_take_room(struct mailbox *b, uint32_t n);
+/* The same, waiting for it, at IPL 0. SS$_NORMAL; SS$_MBFULL (norswait); SS$_IVCHAN: c is closed;
+ * *interrupted. */
+cond_t mailbox_wait_for_room(struct mailbox_channel *c, uint32_t n, bool norswait,
+                             bool *interrupted);
+/* A message, for which room was taken. NULL: no memory, and the room is given back. */
+struct mailbox_message *mailbox_message_make(struct mailbox *b, uint32_t length, uint32_t pid);
+/* Any IPL up to IPL_CLOCK, locks below RANK_POOL. */
+void mailbox_message_unref(struct mailbox_message *m);
+/* NULL: there is none. */
+struct mailbox_message *mailbox_first_locked(const struct mailbox *b);
+/* Take m off the queue; its reference is the caller's. */
+void mailbox_unqueue_locked(struct mailbox *b, struct mailbox_message *m);
+/* Drop the messages of a mailbox that is gone. */
+void mailbox_purge(struct mailbox *b);
+
+/* ---- mailbox_request.c ---- */
+
+/* A request that is on no queue, and what to do when it is posted is the caller's to set. notice:
+ * it is charged as an AST only. SS$_NORMAL, SS$_EXQUOTA, SS$_INSFMEM, SS$_EXASTLM, SS$_ILLEFC,
+ * SS$_UNASEFC. */
+cond_t mailbox_request_make(const struct mailbox_who *who, const struct qio_completion *done,
+                            bool notice, struct io_request **out);
+/* Drop a request that is on no queue. */
+void mailbox_request_drop(struct io_request *r);
+/* Queue r, as one of a channel's. */
+void mailbox_queue_locked(struct mailbox *b, struct list *queue, struct list *own,
+                          struct io_request *r);
+/* Take r off all lists. */
+void mailbox_detach_locked(struct io_request *r);
+/* Complete all requests that are on a queue now, one in a hold. Those that come meanwhile, because
+ * an AST asks again, stay. */
+void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t answer);
+/* End the requests that are on a channel's list now, one in a hold. drop: they complete with
+ * nothing, because they are for attention. */
+void mailbox_end_own(struct mailbox *b, struct list *own, bool drop);
 /* End what a channel has asked for, and (close) let it begin nothing any more. */
 void mailbox_cancel(struct qio_channel *c, bool close);
 /* There is a first channel of this side, or (end) no channel of it any more: complete who waits for
  * that. */
 void mailbox_side_changed(struct mailbox *b, unsigned side, bool end);
-/* Drop the messages of a mailbox that is gone. */
-void mailbox_purge(struct mailbox *b);
-size_t mailbox_message_size(const struct mailbox_message *m);
+
+/* ---- mailbox_read.c ---- */
+
+/* Bring messages and waiting reads together. */
+void mailbox_deliver(struct mailbox *b);
 
 #endif

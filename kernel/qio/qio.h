@@ -13,6 +13,12 @@
 struct qio_channel;
 struct qio_channels;
 
+/* Which mailbox: its unit, 0 for none, and which of all that have had this unit. */
+struct mailbox_number {
+    uint32_t unit;
+    uint64_t serial;
+};
+
 #define QIO_CHANNELS     255u /* channels of a process */
 #define QIO_CHANNEL_STEP 16u  /* the n-th channel has the number n * 16, from 1 on, as on OpenVMS */
 
@@ -37,9 +43,13 @@ struct qio_channel {
 
 /* ---- the channels of a process (channel.c) ---- */
 
-/* A new table with one reference, charged to the account of that number. NULL: no memory. Also at
- * IPL_ASTDEL. */
-struct qio_channels *qio_channels_create(uint16_t account);
+/* What a process may have outstanding; 0: as the system parameters PQL_DBIOLM, PQL_DBYTLM say. */
+struct qio_limits {
+    uint32_t requests, bytes; /* BIOLM, BYTLM */
+};
+
+/* A new table with one reference, charged to the account of that number. NULL: no memory. */
+struct qio_channels *qio_channels_create(uint16_t account, const struct qio_limits *limits);
 /* References. Any IPL up to IPL_CLOCK, spinlocks of ranks below RANK_POOL. */
 void qio_channels_ref(struct qio_channels *t);
 void qio_channels_unref(struct qio_channels *t);
@@ -57,11 +67,18 @@ void qio_channel_drop(struct qio_channel *c);
 
 /* ---- quotas of a process ---- */
 
-/* Charge one request, at most PQL_DBIOLM; bytes of buffers, at most PQL_DBYTLM. Any IPL. */
+/* Charge one request, or bytes of buffers, at most so many as the process may have. Any IPL. */
 bool qio_charge_request(struct qio_channels *t);
 void qio_release_request(struct qio_channels *t);
 bool qio_charge_bytes(struct qio_channels *t, uint64_t nbytes);
 void qio_release_bytes(struct qio_channels *t, uint64_t nbytes);
+/* The limits in force, and what is left of them; t may be NULL, for a process that is to get these
+ * limits. Any IPL. */
+struct qio_counts {
+    struct qio_limits limit, left;
+};
+void qio_counts(const struct qio_channels *t, const struct qio_limits *limits,
+                struct qio_counts *c);
 
 /* ---- status blocks ---- */
 

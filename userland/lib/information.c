@@ -1,7 +1,7 @@
 /*
- * One item of $GETJPI, $GETSYI or $GETDVI as a number and as text: lib$getjpi and relatives. How an item is
- * written: process identifications in hexadecimal, a UIC as [group,member], privileges by name,
- * times as $ASCTIM writes them, a state by its name, everything else in decimal.
+ * One item of $GETJPI, $GETSYI or $GETDVI as a number and as text: lib$getjpi and relatives. How
+ * an item is written: process identifications in hexadecimal, a UIC as [group,member], privileges
+ * by name, times as $ASCTIM writes them, a state by its name, everything else in decimal.
  */
 #include "descriptor.h"
 

@@ -2,8 +2,7 @@
 // RUN: -m 256M
 /*
  * Mailboxes: channels, messages, status blocks, modifiers of $QIO, attention, cancelling, names,
- * protection, quotas, ends of processes. A load of messages between processes is in
- * mailbox_load.c.
+ * protection, quotas, ends of processes.
  */
 #include <agndef.h>
 #include <cmbdef.h>

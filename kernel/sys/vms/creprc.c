@@ -16,6 +16,7 @@
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/creation.h"
+#include "kernel/sys/vms/device.h"
 #include "kernel/sys/vms/items.h"
 #include "kernel/sys/vms/priority.h"
 #include "kernel/sys/vms/target.h"
@@ -76,7 +77,10 @@ static cond_t take_quota(struct process_plan *n, uint8_t code, uint32_t value)
         n->subprocesses = within(SYSPARAM_PQL_DPRCLM, value) + 1;
         return SS$_NORMAL;
     case PQL$_BYTLM:
-        n->limits.bytes = value;
+        n->limits.io.bytes = within(SYSPARAM_PQL_DBYTLM, value);
+        return SS$_NORMAL;
+    case PQL$_BIOLM:
+        n->limits.io.requests = within(SYSPARAM_PQL_DBIOLM, value);
         return SS$_NORMAL;
     case PQL$_FILLM:
         n->files = value;
@@ -182,8 +186,15 @@ static cond_t read_flags(const uint64_t *a, struct creation *x, struct process_p
     n->base = (uint8_t)(base + 1);
     n->flags = flags;
     n->detached = (flags & PRC$M_DETACH) || a[UIC];
-    n->mailbox = a[MBXUNT] & 0xFFFF;
     return SS$_NORMAL;
+}
+
+static cond_t read_mailbox(uint64_t mbxunt, struct process_plan *n)
+{
+    const struct mailbox_who who = vms_mailbox_identity();
+    uint32_t unit = mbxunt & 0xFFFF;
+
+    return unit ? mailbox_note(&who, unit, &n->told) : SS$_NORMAL;
 }
 
 static cond_t check_node(vaddr_t node)
@@ -231,6 +242,8 @@ static cond_t read_all(const uint64_t *a, struct mega_spawn *s, struct creation 
         status = read_flags(a, x, n);
     if (status == SS$_NORMAL)
         status = read_uic((uint32_t)a[UIC], x, n);
+    if (status == SS$_NORMAL)
+        status = read_mailbox(a[MBXUNT], n);
     if (status == SS$_NORMAL)
         status = check_node(a[NODE]);
     if (status == SS$_NORMAL && a[ITMLST])
@@ -318,7 +331,7 @@ static cond_t launch(struct process *p, struct thread *t, struct creation *x,
         ipl_t ipl = spin_lock(&process_lock);
 
         p->kin.completion = NULL;
-        p->kin.mailbox = 0;
+        p->kin.told.unit = 0;
         spin_unlock(&process_lock, ipl);
         x->abandoned = true;
         status = SS$_DUPLNAM;
@@ -368,7 +381,8 @@ static cond_t create(struct process_plan *n, struct creation *x, bool *taken, ui
  *   SS$_IVQUOTAL    the list has an unknown quota, or no end
  *   SS$_IVSTSFLG    an unknown flag
  *   SS$_NODETACH    a UIC of another user without IMPERSONATE
- *   SS$_NOPRIV      PRC$M_PSWAPM or PRC$M_NOACNT without the privilege of that name
+ *   SS$_NOPRIV      PRC$M_PSWAPM or PRC$M_NOACNT without the privilege of that name; the caller may
+ *                   not write to the mailbox
  *   SS$_BADPARAM    there is no such priority
  *   SS$_BADITMCOD   there is an item list, of which no item exists here
  *   SS$_NOSUCHNODE  another node than this one

@@ -171,15 +171,20 @@ cond_t vms_device_find(vaddr_t devnam, struct vms_device *d)
     return device_of(n.text + first, n.length - first, d) ? SS$_NORMAL : SS$_NOSUCHDEV;
 }
 
-cond_t vms_mailbox_who(struct mailbox_who *who)
+struct mailbox_who vms_mailbox_identity(void)
 {
     const struct process *p = process_self();
 
-    *who = (struct mailbox_who){.channels = process_channels(),
-                                .pid = p->pid,
+    return (struct mailbox_who){.pid = p->pid,
                                 .uic_group = process_uic_group(p),
                                 .uic_member = process_uic_member(p),
                                 .system = creds_is_system(p),
                                 .bypass = (process_privileges(p) & PRV_BYPASS) != 0};
+}
+
+cond_t vms_mailbox_who(struct mailbox_who *who)
+{
+    *who = vms_mailbox_identity();
+    who->channels = process_channels();
     return who->channels ? SS$_NORMAL : SS$_INSFMEM;
 }

@@ -19,7 +19,9 @@ struct vms_device {
    checked. */
 cond_t vms_device_find(vaddr_t devnam, struct vms_device *d);
 
-/* The current process, whose channels are made if it has none. SS$_NORMAL, SS$_INSFMEM. */
+/* The current process, without channels. */
+struct mailbox_who vms_mailbox_identity(void);
+/* With its channels, which are made if it has none. SS$_NORMAL, SS$_INSFMEM. */
 cond_t vms_mailbox_who(struct mailbox_who *who);
 
 /* ---- terminals (terminal.c) ---- */

@@ -43,6 +43,7 @@ struct facts {
     uint64_t files_limit, io, start_ns;
     uint32_t master, subprocesses, job_subprocesses, job_limit, flags;
     uint32_t asts_left, ast_limit, timers_left, timer_limit;
+    struct qio_counts io_counts;
     uint64_t privileges, authorised, permanent;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
     struct cpu_time used; /* of all threads; only if an item asks for it */
@@ -83,6 +84,7 @@ static void note_quotas(const struct process *p, struct facts *f)
     f->asts_left = c.ast_limit - MIN(c.asts, c.ast_limit);
     f->timer_limit = c.timer_limit;
     f->timers_left = c.timer_limit - MIN(c.timers, c.timer_limit);
+    qio_counts(p->channels, &k->limits.io, &f->io_counts);
     f->master = k->job ? k->job->master : p->pid;
     f->subprocesses = k->count;
     f->job_subprocesses = k->job ? k->job->count : 0;
@@ -230,6 +232,10 @@ static const struct item {
     {JPI$_ASTLM, SMALL, FACT(ast_limit)},
     {JPI$_TQCNT, SMALL, FACT(timers_left)},
     {JPI$_TQLM, SMALL, FACT(timer_limit)},
+    {JPI$_BIOCNT, SMALL, FACT(io_counts.left.requests)},
+    {JPI$_BIOLM, SMALL, FACT(io_counts.limit.requests)},
+    {JPI$_BYTCNT, SMALL, FACT(io_counts.left.bytes)},
+    {JPI$_BYTLM, SMALL, FACT(io_counts.limit.bytes)},
     {JPI$_PRCCNT, SMALL, FACT(subprocesses)},
     {JPI$_PRCLM, SMALL, FACT(job_limit)},
     {JPI$_JOBPRCCNT, SMALL, FACT(job_subprocesses)},

@@ -1,7 +1,8 @@
 /*
- * One item of $GETJPI, $GETSYI or $GETDVI. A number goes to *resultant_value, a longword or quadword as the
- * item is; every item, as text, to the string of any class. What is 0 is not wanted. Condition
- * values are those of the services and LIB$_STRTRU (a success), LIB$_INVSTRDES, LIB$_INSVIRMEM.
+ * One item of $GETJPI, $GETSYI or $GETDVI. A number goes to *resultant_value, a longword or
+ * quadword as the item is; every item, as text, to the string of any class. What is 0 is not
+ * wanted. Condition values are those of the services and LIB$_STRTRU (a success),
+ * LIB$_INVSTRDES, LIB$_INSVIRMEM.
  */
 #ifndef RTL_INFORMATION_H
 #define RTL_INFORMATION_H

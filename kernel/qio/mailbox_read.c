@@ -1,0 +1,187 @@
+/* Reads of mailboxes, and messages that come to them. */
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/ssdef.h"
+#include "kernel/qio/mailbox_private.h"
+
+#define AT_ONCE 16u /* messages that one hold of the lock moves, at most */
+
+/* ---- what a reader gets ---- */
+
+static bool copy_part(struct io_request *r, uint32_t *at, const char *from, uint32_t n)
+{
+    n = MIN(n, r->length - *at);
+    if (copyout(r->buffer + *at, from, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+/* Copy what was read to the reader's memory; if that is gone, the data are lost. */
+static bool copy_out(struct event_request *e)
+{
+    struct io_request *r = container_of(e, struct io_request, event);
+    const struct mailbox_message *m;
+    uint32_t at = 0;
+    bool good = true;
+
+    list_for_each_entry(m, &r->taken, link)
+        good = good && copy_part(r, &at, m->bytes + m->start, mailbox_message_rest(m));
+    if (r->last)
+        good = good && copy_part(r, &at, r->last->bytes + r->last_start, r->last_count);
+    if (!good)
+        e->status = qio_status(SS$_ACCVIO, 0, 0);
+    return true;
+}
+
+/* Take a whole message for r; its writer's request is complete. Lock held. */
+static void take_locked(struct mailbox *b, struct io_request *r, struct mailbox_message *m)
+{
+    struct io_request *w = m->writer;
+
+    mailbox_unqueue_locked(b, m);
+    list_add_tail(&r->taken, &m->link);
+    if (!w)
+        return;
+    m->writer = NULL;
+    w->message = NULL;
+    mailbox_detach_locked(w);
+    event_post(&w->event, qio_status(SS$_NORMAL, m->length, r->pid));
+}
+
+/* Give r the first message. Lock held. */
+static void serve_record_locked(struct mailbox *b, struct io_request *r, struct mailbox_message *m)
+{
+    uint32_t n = MIN(mailbox_message_rest(m), r->length);
+    cond_t status = m->eof                        ? SS$_ENDOFFILE
+                    : n < mailbox_message_rest(m) ? SS$_BUFFEROVF
+                                                  : SS$_NORMAL;
+
+    take_locked(b, r, m);
+    r->got = n;
+    r->answer = qio_status(status, n, m->pid);
+}
+
+/* Give r bytes, up to its length, to a mark or to the end. False: AT_ONCE messages were taken, and
+ * there may be more for it. Lock held. */
+static bool serve_stream_locked(struct mailbox *b, struct io_request *r)
+{
+    struct mailbox_message *m = mailbox_first_locked(b);
+    uint32_t n, pid = r->got ? (uint32_t)(r->answer >> 32) : m->pid;
+
+    if (!r->got && m->eof) {
+        serve_record_locked(b, r, m);
+        return true;
+    }
+    for (unsigned i = 0; i < AT_ONCE && m && !m->eof && r->got < r->length; i++) {
+        n = MIN(mailbox_message_rest(m), r->length - r->got);
+        r->got += n;
+        if (n == mailbox_message_rest(m)) {
+            take_locked(b, r, m);
+        } else {
+            __atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
+            r->last = m;
+            r->last_start = m->start;
+            r->last_count = n;
+            m->start += n;
+            b->nbytes -= n;
+        }
+        m = mailbox_first_locked(b);
+    }
+    r->answer = qio_status(SS$_NORMAL, r->got, pid);
+    return !m || m->eof || r->got == r->length;
+}
+
+/* There is a message. True: r has all it gets. Lock held. */
+static bool serve_locked(struct mailbox *b, struct io_request *r)
+{
+    if (r->stream)
+        return serve_stream_locked(b, r);
+    serve_record_locked(b, r, mailbox_first_locked(b));
+    return true;
+}
+
+void mailbox_deliver(struct mailbox *b)
+{
+    struct io_request *r;
+
+    do {
+        ipl_t ipl = spin_lock(&b->lock);
+        struct list *l = list_empty(&b->messages) ? NULL : list_first(&b->reads);
+
+        r = l ? list_entry(l, struct io_request, queue) : NULL;
+        if (r) {
+            mailbox_detach_locked(r);
+            (void)serve_locked(b, r);
+            event_post(&r->event, r->answer);
+        }
+        spin_unlock(&b->lock, ipl);
+    } while (r);
+}
+
+enum outcome { COMPLETE, MORE, QUEUED, CLOSED };
+
+/* One step of a read that has been begun. */
+static enum outcome read_step(struct mailbox_channel *c, const struct mailbox_read *w,
+                              struct io_request *r)
+{
+    struct mailbox *b = c->box;
+    enum outcome outcome = COMPLETE;
+    ipl_t ipl = spin_lock(&b->lock);
+
+    if (c->closed) {
+        outcome = r->got ? COMPLETE : CLOSED;
+    } else if (r->stream && !w->length) {
+        r->answer = qio_status(SS$_NORMAL, 0, 0);
+    } else if (!list_empty(&b->messages) && list_empty(&b->reads)) {
+        outcome = serve_locked(b, r) ? COMPLETE : MORE;
+    } else if (r->got) {
+        /* others have read the rest */
+    } else if (w->now) {
+        r->answer = qio_status(SS$_ENDOFFILE, 0, 0);
+    } else if (w->check && !b->users[WRITERS]) {
+        r->answer = qio_status(SS$_NOWRITER, 0, 0);
+    } else {
+        mailbox_queue_locked(b, &b->reads, &c->own, r);
+        if (w->check)
+            list_add_tail(&b->watched[WRITERS], &r->watch);
+        outcome = QUEUED;
+    }
+    spin_unlock(&b->lock, ipl);
+    return outcome;
+}
+
+cond_t mailbox_read(struct qio_channel *q, const struct mailbox_who *who,
+                    const struct qio_completion *done, const struct mailbox_read *w)
+{
+    struct mailbox_channel *c = mailbox_channel_of(q);
+    uint64_t most = w->stream ? c->box->bufquo : c->box->maxmsg;
+    uint32_t length = (uint32_t)MIN(MIN(w->length, most), (uint64_t)MAILBOX_MSG_MAX);
+    enum outcome outcome;
+    struct io_request *r;
+    cond_t status;
+
+    if (length && probe_write(w->buffer, length) != 0)
+        return SS$_ACCVIO;
+    status = mailbox_request_make(who, done, false, &r);
+    if (status != SS$_NORMAL)
+        return status;
+    r->stream = w->stream;
+    r->buffer = w->buffer;
+    r->length = length;
+    r->event.finish = copy_out;
+    do {
+        outcome = read_step(c, w, r);
+    } while (outcome == MORE);
+    switch (outcome) {
+    case CLOSED:
+        mailbox_request_drop(r);
+        return SS$_IVCHAN;
+    case QUEUED: /* r may be gone already */
+        mailbox_post_all(c->box, &c->box->attention[READERS], 0);
+        mailbox_deliver(c->box);
+        return SS$_NORMAL;
+    default:
+        event_post_self(&r->event, r->answer);
+        return SS$_NORMAL;
+    }
+}
