@@ -172,7 +172,8 @@ void event_limits(uint32_t asts, uint32_t timers, struct event_counts *c);
 
 struct event_timer {
     uint64_t id;       /* reqidt */
-    uint64_t deadline; /* of clock_ns() */
+    uint64_t deadline; /* of clock_ns(), or (cpu) of the process's CPU time, not 0 */
+    bool cpu;
     uint32_t efn;
     vaddr_t astadr;
 };
@@ -181,6 +182,11 @@ struct event_timer {
 cond_t event_timer_set(struct event_owner *o, const struct event_timer *t, uint16_t account);
 /* $CANTIM: cancel the timers with that identification, 0: all. */
 void event_timer_cancel(struct event_owner *o, uint64_t id);
+/* The process has used so much CPU time: complete its timers of CPU time that have expired. By one
+ * of its threads, at IPL 0. Returns whether there may be others. */
+bool event_cpu_timers_expire(struct event_owner *o, uint64_t used_ns);
+/* May there be timers of CPU time? Any IPL. */
+bool event_has_cpu_timers(const struct event_owner *o);
 
 /* ---- hibernation ---- */
 

@@ -51,6 +51,8 @@ struct event_owner {
     uint32_t nasts;                  /* atomic: ASTs outstanding, at most the limit */
     uint32_t ntimers;                /* atomic: timer requests, temporary clusters */
     struct order timers;             /* of struct event_tqe (tqe.c); lock */
+    uint64_t cpu_next;               /* atomic, written under lock: no timer of CPU time is due
+                                        before; 0: there is none */
     struct order wakes;              /* likewise: scheduled wake-ups, of any number; lock */
     struct event_cluster local[CLUSTERS_LOCAL];
     struct event_cluster none; /* for those who wait for a request without a flag */

@@ -15,6 +15,10 @@
  * Entries are looked at LOOK_AT_ONCE in a hold, and cancelled a few in one. The walk goes by age
  * (order.h), so it meets each once, and none that is set while it goes on.
  *
+ * Timers of CPU time are on the same list, without a timer of the kernel. Threads of the process
+ * compare `cpu_next` with the time that it has used (kernel/proc/cpu_timer.c); a walk that begins
+ * clears it, and leaves the least of what it has met and of what was set meanwhile.
+ *
  * A repeated wake-up starts its next interval in the interrupt, hence the shortest interval, as on
  * OpenVMS, and EACH_NS for each timer that the user has who asked for it: so all timers of a user
  * together expire no more than 20,000 times a second.
@@ -34,6 +38,8 @@ struct event_tqe { /* nonpaged pool, counted as QUOTA_TIMERS */
     struct event_owner *owner;   /* with a reference; constant */
     struct event_owner *charged; /* a timer request, or an AST; with a reference; constant */
     bool wake;                   /* it wakes the owner; else `request` is completed; constant */
+    uint64_t cpu_at;             /* expires at that CPU time of the process; 0: it has a timer;
+                                    constant */
     bool dead;                   /* it was cancelled too late; owner's lock */
     uint16_t account;            /* constant */
     uint64_t id;                 /* constant */
@@ -159,6 +165,13 @@ static struct event_tqe *tqe_create(struct event_owner *o, struct event_owner *b
     return t;
 }
 
+/* The owner's lock is held. at 0: none. */
+static void note_cpu_locked(struct event_owner *o, uint64_t at)
+{
+    if (at && (!o->cpu_next || at < o->cpu_next))
+        __atomic_store_n(&o->cpu_next, at, __ATOMIC_SEQ_CST);
+}
+
 /* Start the entry. False: the process has ended. */
 static bool start(struct event_tqe *t, uint64_t deadline)
 {
@@ -168,7 +181,9 @@ static bool start(struct event_tqe *t, uint64_t deadline)
 
     if (may) {
         order_append(list_of(t), &t->place);
-        timer_start(&t->timer, deadline);
+        note_cpu_locked(o, t->cpu_at);
+        if (!t->cpu_at)
+            timer_start(&t->timer, deadline);
     }
     spin_unlock(&o->lock, ipl);
     return may;
@@ -182,6 +197,7 @@ cond_t event_timer_set(struct event_owner *o, const struct event_timer *w, uint1
     if (!t)
         return status;
     t->id = w->id;
+    t->cpu_at = w->cpu ? w->deadline : 0;
     t->request.release = release_request;
     status = event_request_begin(&t->request, o, w->efn, 0, w->astadr, w->id);
     if (status == SS$_NORMAL && start(t, w->deadline))
@@ -209,37 +225,51 @@ cond_t event_schedule_wake(struct event_owner *o, struct event_owner *by, uint64
     return SS$_NORMAL;
 }
 
-/* ---- cancelling ---- */
+/* ---- cancelling, and timers of CPU time that have expired ---- */
 
-/* A walk along a list: up to which age it has come, and what it has taken out and is to free. */
-struct cancellation {
+/* A walk along a list: what it is for, up to which age it has come, and what it has taken out and
+ * is to free. */
+struct walk {
+    uint64_t id;   /* entries with this identification; 0: all */
+    uint64_t used; /* those that are due at this CPU time; 0: to cancel them, whatever they are */
     uint64_t age, end;
     struct event_tqe *gone[CANCEL_AT_ONCE];
     unsigned ngone;
 };
 
-/* One hold: take entries with that identification (0: all) off the list. False: no more are
- * left. */
-static bool cancel_some(struct event_owner *o, struct order *list, uint64_t id,
-                        struct cancellation *c)
+/* Is the entry one of those? The lock is held. */
+static bool wants_locked(struct event_owner *o, const struct walk *c, const struct event_tqe *t)
+{
+    if (!c->used)
+        return !c->id || t->id == c->id;
+    if (t->cpu_at > c->used)
+        note_cpu_locked(o, t->cpu_at);
+    return t->cpu_at && t->cpu_at <= c->used;
+}
+
+/* One hold: take such entries off the list. False: no more are left. */
+static bool take_some(struct event_owner *o, struct order *list, struct walk *c)
 {
     ipl_t ipl = spin_lock(&o->lock);
     struct order_node *at = order_from(list, c->age);
     unsigned found = 0;
     bool more;
 
-    if (!c->age)
+    if (!c->age) {
         c->end = order_end(list);
+        if (c->used)
+            __atomic_store_n(&o->cpu_next, 0, __ATOMIC_SEQ_CST);
+    }
     for (unsigned n = 0; at && n < LOOK_AT_ONCE && found < CANCEL_AT_ONCE; n++) {
         struct event_tqe *t = container_of(at, struct event_tqe, place);
 
         c->age = at->age + 1;
         at = order_next(at);
-        if (t->place.age >= c->end || (id && t->id != id))
+        if (t->place.age >= c->end || !wants_locked(o, c, t))
             continue;
         leave_locked(t);
         found++;
-        if (timer_cancel(&t->timer))
+        if (t->cpu_at || timer_cancel(&t->timer))
             c->gone[c->ngone++] = t;
         else
             t->dead = true;
@@ -249,19 +279,38 @@ static bool cancel_some(struct event_owner *o, struct order *list, uint64_t id,
     return more;
 }
 
-static void cancel(struct event_owner *o, struct order *list, uint64_t id)
+static void walk(struct event_owner *o, struct order *list, struct walk c)
 {
-    struct cancellation c = {0};
     bool more;
 
     do {
-        more = cancel_some(o, list, id, &c);
-        while (c.ngone)
-            end_cancelled(c.gone[--c.ngone]);
+        more = take_some(o, list, &c);
+        for (unsigned i = 0; i < c.ngone; i++)
+            finish(c.gone[i], !c.used);
+        c.ngone = 0;
     } while (more);
 }
 
+static void cancel(struct event_owner *o, struct order *list, uint64_t id)
+{
+    walk(o, list, (struct walk){.id = id});
+}
+
 void event_timer_cancel(struct event_owner *o, uint64_t id) { cancel(o, &o->timers, id); }
+
+bool event_has_cpu_timers(const struct event_owner *o)
+{
+    return __atomic_load_n(&o->cpu_next, __ATOMIC_SEQ_CST) != 0;
+}
+
+bool event_cpu_timers_expire(struct event_owner *o, uint64_t used_ns)
+{
+    uint64_t next = __atomic_load_n(&o->cpu_next, __ATOMIC_SEQ_CST);
+
+    if (next && used_ns >= next)
+        walk(o, &o->timers, (struct walk){.used = used_ns});
+    return event_has_cpu_timers(o);
+}
 
 void event_cancel_wakes(struct event_owner *o) { cancel(o, &o->wakes, 0); }
 

@@ -1,6 +1,7 @@
 /* Timers of CPU time: cpu_timer.h. */
 #include "kernel/proc/cpu_timer.h"
 
+#include "kernel/proc/ast.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/rlimit.h"
 #include "kernel/proc/signal.h"
@@ -17,8 +18,10 @@ static uint64_t time_of(enum cpu_timer which, struct cpu_time used)
 
 static void watch(struct process *p)
 {
-    __atomic_store_n(&p->cpu_timers.watched, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->cpu_timers.watched, true, __ATOMIC_SEQ_CST);
 }
+
+void cpu_timers_watch(void) { watch(process_self()); }
 
 static bool has_limit(const struct process *p)
 {
@@ -83,15 +86,17 @@ static void check_limit_locked(struct process *p, uint64_t used_ns)
 void cpu_timers_check(void)
 {
     struct process *p = process_self();
+    struct event_owner *o = process_events_now(p);
     struct cpu_time used;
     bool any;
     ipl_t ipl;
 
     __atomic_fetch_and(&current_hw->syscall_exit, ~EXIT_CPU_TIME, __ATOMIC_RELAXED);
     used = process_cpu_time(p);
+    any = o && event_cpu_timers_expire(o, used.user_ns + used.system_ns);
     ipl = spin_lock(&p->sig->lock);
-    any = has_limit(p);
-    if (any)
+    any |= has_limit(p);
+    if (has_limit(p))
         check_limit_locked(p, used.user_ns + used.system_ns);
     for (unsigned k = 0; k < CPU_TIMERS; k++) {
         uint64_t now = time_of(k, used), at = p->cpu_timers.timer[k].at;
@@ -104,11 +109,15 @@ void cpu_timers_check(void)
         }
         any |= at != 0;
     }
-    __atomic_store_n(&p->cpu_timers.watched, any, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->cpu_timers.watched, any, __ATOMIC_SEQ_CST);
     spin_unlock(&p->sig->lock, ipl);
-    if (any) /* a limit may have been set meanwhile, by another process */
+    if (any)
         return;
+    /* A limit may have been set meanwhile, by another process, or a timer, by another thread, which
+     * is on its list before it calls watch. */
     cpu_timers_limit_set(p);
+    if (o && event_has_cpu_timers(o))
+        watch(p);
 }
 
 /* A tick has met t in user mode, so its process exists. */

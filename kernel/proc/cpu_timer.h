@@ -1,5 +1,6 @@
 /*
- * Timers that count the CPU time of a process: ITIMER_VIRTUAL, ITIMER_PROF and RLIMIT_CPU.
+ * Timers that count the CPU time of a process: ITIMER_VIRTUAL, ITIMER_PROF and RLIMIT_CPU; and when
+ * those of $SETIMR are to be looked at (kernel/event/tqe.c).
  *
  * While a process has one (process.cpu_timers.watched), a clock tick that meets one of its threads
  * in user mode makes the thread take the slow path of its return there, which compares the times:
@@ -33,6 +34,8 @@ struct cpu_timers {
 void cpu_timer_set(enum cpu_timer which, uint64_t first, uint64_t every, uint64_t *left,
                    uint64_t *old_every);
 void cpu_timer_get(enum cpu_timer which, uint64_t *left, uint64_t *every);
+/* The current process has got a timer of CPU time by $SETIMR. */
+void cpu_timers_watch(void);
 /* p's RLIMIT_CPU has been set, or inherited. */
 void cpu_timers_limit_set(struct process *p);
 /* By process_return_slow, for EXIT_CPU_TIME: send the signals of what has expired. IPL 0. */

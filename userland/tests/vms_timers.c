@@ -103,8 +103,69 @@ static void refused(void)
     is_status(sys$setimr(64, &when, 0, 0, 0), SS$_UNASEFC, "a flag of no cluster");
     is_status(sys$setimr(130, &when, 0, 0, 0), SS$_ILLEFC, "no flag");
     is_status(sys$setimr(1, NULL, 0, 0, 0), SS$_ACCVIO, "no time");
-    is_status(sys$setimr(1, &when, 0, 0, 1), SS$_BADPARAM, "timers of CPU time are not here");
+    is_status(sys$setimr(1, &when, 0, 0, 2), SS$_BADPARAM, "an unknown flag");
+    when = MS;
+    is_status(sys$setimr(1, &when, 0, 0, 1), SS$_IVTIME, "CPU time is no time of day");
     is_status(sys$cantim(0, 9), SS$_IVACMODE, "an access mode that does not exist");
+}
+
+static long cpu_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void compute(long ms)
+{
+    for (long end = cpu_ms() + ms; cpu_ms() < end;)
+        for (volatile int i = 0; i < 1000; i++)
+            ;
+}
+
+static unsigned is_set(unsigned efn)
+{
+    unsigned flags = 0;
+
+    return sys$readef(efn, &flags) == SS$_WASSET;
+}
+
+static void *computing(void *arg)
+{
+    compute((long)arg);
+    return NULL;
+}
+
+/* Timers of CPU time (flag 1): of all threads, not of time that passes. */
+static void cpu_time(void)
+{
+    __int64 soon = -40 * MS, later = -120 * MS, never = -3600 * 1000 * MS;
+    long begin = cpu_ms();
+    pthread_t thread;
+
+    calls = 0;
+    is_status(sys$setimr(5, &later, note, 3, 1), SS$_NORMAL, "a timer of CPU time");
+    is_status(sys$setimr(6, &soon, note, 2, 1), SS$_NORMAL, "one that is due earlier");
+    is_status(sys$setimr(7, &never, note, 4, 1), SS$_NORMAL, "one for an hour");
+    nap(200);
+    ok(!is_set(6) && calls == 0, "none expires while the process waits");
+    while (!is_set(6))
+        compute(1);
+    ok(cpu_ms() - begin >= 39, "the second one expires after %ld ms of CPU time", cpu_ms() - begin);
+    ok(!is_set(5) || cpu_ms() - begin >= 119, "the first one not yet");
+    for (int i = 0; i < 100 && !calls; i++)
+        compute(1);
+    ok(calls >= 1, "with its AST");
+    pthread_create(&thread, NULL, computing, (void *)150);
+    pthread_join(thread, NULL);
+    ok(is_set(5), "another thread's time counts, too");
+    sys$setimr(5, &soon, note, 5, 1);
+    sys$cantim(5, 0);
+    calls = 0;
+    compute(80);
+    ok(!is_set(5) && calls == 0, "one that is cancelled does not expire");
+    is_status(sys$cantim(0, 0), SS$_NORMAL, "all are cancelled");
 }
 
 /* Cancel timers of 30 ms with the identification `id` (0: all) after `set` has set them; again, if
@@ -476,6 +537,7 @@ int main(int argc, char **argv)
         return second_program();
     expire();
     refused();
+    cpu_time();
     cancel();
     cancel_race();
     limits();

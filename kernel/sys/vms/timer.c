@@ -7,6 +7,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/proc/ast.h"
+#include "kernel/proc/cpu_timer.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
@@ -15,7 +16,8 @@
 #include "kernel/sys/vms/wait.h"
 #include "mm/pool/pool_charged.h"
 
-#define UNIT_NS 100u
+#define UNIT_NS  100u
+#define CPU_TIME 1u /* flag of $SETIMR */
 
 /* Units of 100 ns as ns, or as long as there is a clock. */
 static uint64_t to_ns(uint64_t units)
@@ -37,6 +39,15 @@ static uint64_t deadline_of(int64_t time)
     return ns > INT64_MAX - now ? INT64_MAX : now + ns;
 }
 
+/* The CPU time of the process after a delta time. */
+static uint64_t cpu_deadline_of(int64_t time)
+{
+    struct cpu_time used = process_cpu_time(process_self());
+    uint64_t now = used.user_ns + used.system_ns, ns = to_ns(0 - (uint64_t)time);
+
+    return MAX(ns > INT64_MAX - now ? INT64_MAX : now + ns, 1ul);
+}
+
 static cond_t time_in(vaddr_t ua, int64_t *time)
 {
     return copyin(time, ua, sizeof(*time)) != 0 ? SS$_ACCVIO : SS$_NORMAL;
@@ -49,8 +60,8 @@ static cond_t time_in(vaddr_t ua, int64_t *time)
  *   SS$_ILLEFC, SS$_UNASEFC
  *   SS$_EXQUOTA   the process has as many timer requests or ASTs outstanding as it may have, or its
  *                 user has as many timers
- *   SS$_BADPARAM  flags is not 0: there are no timers of CPU time; or no return address of ASTs is
- *                 known
+ *   SS$_BADPARAM  an unknown flag; or no return address of ASTs is known
+ *   SS$_IVTIME    a time of day, for a timer of CPU time
  *   SS$_INSFMEM, SS$_ACCVIO
  */
 cond_t vms_setimr(uint64_t efn, uint64_t daytim, uint64_t astadr, uint64_t reqidt, uint64_t flags)
@@ -60,14 +71,20 @@ cond_t vms_setimr(uint64_t efn, uint64_t daytim, uint64_t astadr, uint64_t reqid
     int64_t time;
     cond_t status = time_in(daytim, &time);
 
-    if (status == SS$_NORMAL && (uint32_t)flags)
+    t.cpu = (uint32_t)flags & CPU_TIME;
+    if (status == SS$_NORMAL && (uint32_t)flags & ~CPU_TIME)
         status = SS$_BADPARAM;
+    if (status == SS$_NORMAL && t.cpu && time > 0)
+        status = SS$_IVTIME;
     if (status == SS$_NORMAL)
         status = vms_ast_check(astadr);
     if (status != SS$_NORMAL)
         return status;
-    t.deadline = deadline_of(time);
-    return o ? event_timer_set(o, &t, pool_account()) : SS$_INSFMEM;
+    t.deadline = t.cpu ? cpu_deadline_of(time) : deadline_of(time);
+    status = o ? event_timer_set(o, &t, pool_account()) : SS$_INSFMEM;
+    if (t.cpu)
+        cpu_timers_watch();
+    return status;
 }
 
 /* $CANTIM(reqidt, acmode): SS$_NORMAL, SS$_IVACMODE. */
