@@ -316,10 +316,19 @@ left are 3 messages with 122 bytes
 10000 bytes, 0 of them wrong
 """
 
+LAST_WORDS = """\
+PROCESS_1: %SYSTEM-S-NORMAL, normal successful completion
+PROCESS_2: %SYSTEM-I-NOTINSEC, page is not in a section
+PROCESS_3: %SYSTEM-F-EXCPUTIM, CPU time limit expired
+  after half a second of CPU time
+PROCESS_4: %SYSTEM-F-ABORT, abort
+"""
+
 MAILBOXES = {
     "post_office": (POST_OFFICE, SUCCESS),
     "answering_machine": (ANSWERING_MACHINE, SUCCESS),
     "conveyor": (CONVEYOR, SUCCESS),
+    "last_words": (LAST_WORDS, SUCCESS),
 }
 
 QUESTIONNAIRE = """\
@@ -402,6 +411,21 @@ OUTCOMES = [
     ("handlers", 0, ""),
     ("", 4, "%SYSTEM-F-ABORT, abort"),
 ]
+
+
+LIBRARY = {
+    "times": (TIMES, SUCCESS),
+    "report": (REPORT, SUCCESS),
+    "messages": (MESSAGES, SUCCESS),
+    "workers": (WORKERS, SUCCESS),
+    "inventory": (INVENTORY, SUCCESS),
+}
+PROCESSES = {
+    "foreman": (FOREMAN, SUCCESS),
+    "roll_call": (ROLL_CALL, SUCCESS),
+    "errands": (ERRANDS, SUCCESS),
+    "ranks": (RANKS, SUCCESS),
+}
 
 
 def compiled(name: str, folder: Path) -> Path:
@@ -505,26 +529,6 @@ def test_a_rad_mask_by_value(tmp_path: Path, home: int) -> None:
     assert done.text == HOME_RAD.format(home=home)
 
 
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("times", TIMES),
-        ("report", REPORT),
-        ("messages", MESSAGES),
-        ("workers", WORKERS),
-        ("inventory", INVENTORY),
-        ("foreman", FOREMAN),
-        ("roll_call", ROLL_CALL),
-        ("errands", ERRANDS),
-        ("ranks", RANKS),
-    ],
-)
-def test_the_run_time_library(name: str, lines: str, tmp_path: Path) -> None:
-    program = compiled(name, tmp_path)
-    done = run_guest(f"/{name}", options=["--add", str(program)]).expect(SUCCESS)
-    assert done.text == lines
-
-
 def test_condition_handlers(tmp_path: Path) -> None:
     """The last condition that it signals is severe, and no handler wants it."""
     program = compiled("handlers", tmp_path)
@@ -576,7 +580,11 @@ def test_statuses_of_posix(tmp_path: Path) -> None:
     assert done.text.split() == ["3", "0", "3"]
 
 
-@pytest.mark.parametrize("programs", [EVENTS, MAILBOXES], ids=["events", "mailboxes"])
+@pytest.mark.parametrize(
+    "programs",
+    [LIBRARY, PROCESSES, EVENTS, MAILBOXES],
+    ids=["library", "processes", "events", "mailboxes"],
+)
 def test_programs_one_after_the_other(programs: dict[str, tuple[str, int]], tmp_path: Path) -> None:
     options = []
     for name in programs:

@@ -20,8 +20,10 @@ static void set_limits(struct process *c, const struct process_plan *n)
 
     if (n->files)
         files->soft = files->hard = MIN(n->files, files->hard);
-    if (n->cpu_seconds)
-        cpu->soft = cpu->hard = MIN(n->cpu_seconds, cpu->hard);
+    if (n->cpu_seconds) { /* a second later it ends even if it takes SIGXCPU */
+        cpu->hard = MIN(n->cpu_seconds + 1, cpu->hard);
+        cpu->soft = MIN(n->cpu_seconds, cpu->hard);
+    }
     cpu_timers_limit_set(c);
     c->kin.limits = n->limits;
 }

@@ -163,6 +163,8 @@ uint32_t kin_final_status(const struct process *p, uint32_t status)
         return cond_value(SS$_OPCDEC);
     case SIGFPE:
         return cond_value(SS$_HPARITH);
+    case SIGXCPU:
+        return cond_value(SS$_EXCPUTIM);
     default:
         return cond_value(SS$_ABORT);
     }

@@ -1,5 +1,6 @@
 // TAP
 // RUN: -m 256M
+// RUN: -m 256M --smp 4
 /*
  * Mailboxes: channels, messages, status blocks, modifiers of $QIO, attention, cancelling, names,
  * protection, quotas, ends of processes.
@@ -16,6 +17,7 @@
 #include <lib$routines.h>
 #include <lnmdef.h>
 #include <megalith/creds.h>
+#include <pthread.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -231,6 +233,51 @@ static void full(void)
     get(chan, IO$M_NOW, 10);
     block_is(SS$_ENDOFFILE, 0, "what he was about to write does not come");
     sys$dassgn(chan);
+}
+
+/* Requests that do not fit take no room from those that do, not even for a moment. */
+#define HAMMERS 3
+static unsigned short shared_chan;
+static volatile int hammering;
+
+static void *hammer(void *arg)
+{
+    static char large[200];
+    unsigned long taken = 0;
+    struct _iosb mine;
+
+    (void)arg;
+    while (hammering)
+        taken += sys$qiow(EFN$C_ENF, shared_chan, IO$_WRITEVBLK | IO$M_NOW | IO$M_NORSWAIT, &mine,
+                          0, 0, large, sizeof(large)) != SS$_MBFULL;
+    return (void *)taken;
+}
+
+static void room(void)
+{
+    unsigned long refused = 0, taken = 0;
+    pthread_t threads[HAMMERS];
+    void *result;
+
+    shared_chan = make(900, 1000);
+    memset(buffer, 'x', 900);
+    sys$qiow(EFN$C_ENF, shared_chan, IO$_WRITEVBLK | IO$M_NOW, &iosb, 0, 0, buffer, 900);
+    hammering = 1;
+    for (int i = 0; i < HAMMERS; i++)
+        pthread_create(&threads[i], NULL, hammer, NULL);
+    for (int i = 0; i < 10000; i++) {
+        refused += sys$qio(EFN$C_ENF, shared_chan, IO$_WRITEVBLK | IO$M_NORSWAIT, 0, 0, 0, "fits",
+                           4) == SS$_MBFULL;
+        sys$cancel(shared_chan); /* which takes it back */
+    }
+    hammering = 0;
+    for (int i = 0; i < HAMMERS; i++) {
+        pthread_join(threads[i], &result);
+        taken += (unsigned long)result;
+    }
+    is(refused, 0, "a message that fits is never refused");
+    is(taken, 0, "one that does not always is");
+    sys$dassgn(shared_chan);
 }
 
 /* ---- who is there ---- */
@@ -670,6 +717,7 @@ int main(void)
     handshake();
     streams();
     full();
+    room();
     sides();
     attention();
     completion();

@@ -6,12 +6,16 @@
  * priorities, privileges, refusals. This program is the image of its subprocesses, too: what they
  * are to do is in their input file.
  */
+#include <accdef.h>
 #include <descrip.h>
+#include <dvidef.h>
 #include <efndef.h>
 #include <fcntl.h>
 #include <iledef.h>
+#include <iodef.h>
 #include <jpidef.h>
 #include <lib$routines.h>
+#include <msgdef.h>
 #include <pqldef.h>
 #include <prcdef.h>
 #include <prvdef.h>
@@ -99,6 +103,9 @@ static int run_as_subprocess(void)
         tell("%lu %lu\n", jpi(0, JPI$_PRIB), jpi(0, JPI$_AUTHPRIV));
         return 0;
     }
+    if (strcmp(order, "compute") == 0)
+        for (;;)
+            ;
     if (strcmp(order, "user") == 0) {
         tell("%lu %lu\n", getuid(), jpi(0, JPI$_UIC));
         return 0;
@@ -254,6 +261,93 @@ static void quotas(void)
     is(jpi(pid, JPI$_PRCLM), 0, "PRCLM");
     sys$delprc(&pid);
     wait_for_end(pid);
+}
+
+static void quotas_of_io(void)
+{
+    static const unsigned char list[] = {PQL$_BIOLM, 5, 0, 0, 0,           PQL$_BYTLM,
+                                         0xD0,       7, 0, 0, PQL$_LISTEND};
+    STRING image = string(IMAGE), input = string("/tmp/sleeper");
+    unsigned short chan[2];
+    static struct _iosb iosb;
+    unsigned int pid;
+
+    is_status(sys$creprc(&pid, &image, &input, 0, 0, 0, (void *)list), SS$_NORMAL,
+              "quotas for mailboxes");
+    is(jpi(pid, JPI$_BIOLM), 5, "BIOLM");
+    is(jpi(pid, JPI$_BIOCNT), 5, "BIOCNT");
+    is(jpi(pid, JPI$_BYTLM), 2000, "BYTLM");
+    is(jpi(pid, JPI$_BYTCNT), 2000, "BYTCNT");
+    sys$delprc(&pid);
+    wait_for_end(pid);
+    sys$crembx(0, &chan[0], 100, 1000, 0, 0, 0, 0, 0);
+    sys$qio(EFN$C_ENF, chan[0], IO$_READVBLK, &iosb, 0, 0, &pid, 4);
+    is(jpi(0, JPI$_BYTLM) - jpi(0, JPI$_BYTCNT), 1000, "BYTCNT falls with a mailbox");
+    is(jpi(0, JPI$_BIOLM) - jpi(0, JPI$_BIOCNT), 1, "BIOCNT with a request");
+    sys$dassgn(chan[0]);
+    is(jpi(0, JPI$_BYTLM), jpi(0, JPI$_BYTCNT), "and both rise");
+}
+
+/* The message about the end of a process that has these quotas and, -1: is deleted. */
+static void ends_with(const char *order, const unsigned char *list, int delete, unsigned want)
+{
+    static struct accdef m;
+    STRING image = string(IMAGE), input = string(orders(order));
+    unsigned short chan;
+    unsigned int pid, unit;
+    int item = DVI$_UNIT;
+    struct _iosb iosb;
+
+    sys$crembx(0, &chan, ACC$K_TERMLEN, 2 * ACC$K_TERMLEN, 0, 0, 0, 0, 0);
+    lib$getdvi(&item, &chan, 0, &unit);
+    is_status(
+        sys$creprc(&pid, &image, &input, 0, 0, 0, (void *)list, 0, 4, 0, (unsigned short)unit),
+        SS$_NORMAL, "a process that tells of its end: %s", order);
+    if (delete)
+        sys$delprc(&pid);
+    sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, &m, sizeof(m));
+    ok(iosb.iosb$w_status == SS$_NORMAL && iosb.iosb$w_bcnt == ACC$K_TERMLEN, "a message");
+    ok(m.acc$w_msgtyp == MSG$_DELPROC && m.acc$l_pid == pid && iosb.iosb$l_dev_depend == pid,
+       "of its end");
+    is(m.acc$l_finalsts, want, "its final status");
+    is(m.acc$l_owner, getpid(), "its owner");
+    ok(memcmp(m.acc$t_username, "SYSTEM      ", 12) == 0, "its user");
+    sys$dassgn(chan);
+    wait_for_end(pid);
+}
+
+static void messages_of_ends(void)
+{
+    static const unsigned char one_second[] = {PQL$_CPULM, 100, 0, 0, 0, PQL$_LISTEND};
+    STRING image = string(IMAGE), input = string("/tmp/identity");
+    unsigned short chan;
+    unsigned int pid, unit;
+    int item = DVI$_UNIT, status = 0;
+    pid_t child;
+
+    orders("identity");
+    ends_with("sleeper", NULL, 1, SS$_ABORT);
+    ends_with("compute", one_second, 0, SS$_EXCPUTIM);
+    is_status(sys$creprc(&pid, &image, &input, 0, 0, 0, 0, 0, 4, 0, 4000), SS$_NORMAL,
+              "a mailbox that does not exist");
+    wait_for_end(pid);
+    sys$crembx(0, &chan, 10, 100, 0xF000, 0, 0, 0, 0);
+    lib$getdvi(&item, &chan, 0, &unit);
+    is_status(sys$creprc(&pid, &image, &input, 0, 0, 0, 0, 0, 4, 0, (unsigned short)unit),
+              SS$_NORMAL, "one for which the message is too long");
+    wait_for_end(pid);
+    fflush(stdout);
+    if ((child = fork()) == 0) {
+        int good = setgid(300) == 0 && setuid(300) == 0;
+
+        good &= status_is(sys$creprc(0, &image, &input, 0, 0, 0, 0, 0, 4, 0, (unsigned short)unit),
+                          SS$_NOPRIV);
+        fflush(stdout);
+        _exit(good ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    is(status, 0, "one that another user may not write to");
+    sys$dassgn(chan);
 }
 
 static void names(void)
@@ -458,6 +552,8 @@ int main(void)
     relations();
     ends_with_owner();
     quotas();
+    quotas_of_io();
+    messages_of_ends();
     names();
     hibernation();
     priorities();

@@ -1,6 +1,6 @@
 /*
- * A foreman and three workers: subprocesses that run the same image, and find out by their owner
- * what they are. They report by common event flags, and wait to be dismissed.
+ * A foreman and three workers: subprocesses that run the same image, and find out by the master of
+ * their job what they are. They report by common event flags, and wait to be dismissed.
  */
 #include <descrip.h>
 #include <efndef.h>
@@ -70,7 +70,7 @@ int main(void)
     unsigned int pid[WORKERS], limit;
     int i, status;
 
-    if (item(0, JPI$_OWNER) != 0)
+    if (item(0, JPI$_MASTER_PID) != item(0, JPI$_PID))
         return work();
     check(sys$getjpiw(EFN$C_ENF, 0, 0, items, 0, 0, 0));
     image.dsc$w_length = length;

@@ -129,6 +129,7 @@
 #define SS$_INSFSPTS        8260
 #define SS$_NOSUCHUSER      8324
 #define SS$_UNREACHABLE     8340
+#define SS$_EXCPUTIM        8364
 #define SS$_IVLOCKID        8484
 #define SS$_SUBLOCKS        8492
 #define SS$_PARNOTGRANT     8500
