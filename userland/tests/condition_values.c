@@ -86,6 +86,10 @@ static void blocks(void)
         {"sys$getjpi", VMS_GETJPI, 4, 7},
         {"sys$getsyi", VMS_GETSYI, 4, 7},
         {"sys$crelnt", VMS_CRELNT, 7, 8},
+        {"sys$crembx", VMS_CREMBX, 2, 9},
+        {"sys$qio", VMS_QIO, 3, 12},
+        {"sys$getdvi", VMS_GETDVI, 4, 8},
+        {"sys$creprc", VMS_CREPRC, 12, 15},
     };
 
     for (unsigned i = 0; i < sizeof(services) / sizeof(services[0]); i++) {

@@ -5,8 +5,10 @@
  * some; and requests for ASTs before the kernel knows where their routines return to.
  */
 #include <descrip.h>
+#include <dvidef.h>
 #include <efndef.h>
 #include <iledef.h>
+#include <iodef.h>
 #include <jpidef.h>
 #include <megalith/failure.h>
 #include <megalith/services.h>
@@ -24,6 +26,9 @@ static __int64 soon = -1000;
 static unsigned answer;
 static ILE3 jpi[] = {{4, JPI$_PID, &answer, 0}, {0, 0, 0, 0}};
 static ILE3 syi[] = {{4, SYI$_ACTIVECPU_CNT, &answer, 0}, {0, 0, 0, 0}};
+static ILE3 dvi[] = {{4, DVI$_UNIT, &answer, 0}, {0, 0, 0, 0}};
+static $DESCRIPTOR(device, "_NLA0:"); /* not to be translated */
+static unsigned short chan;
 static struct _iosb block;
 
 static void routine(__int64 parameter) { (void)parameter; }
@@ -45,6 +50,11 @@ static int canwak(void) { return sys$canwak(0, 0); }
 static int hiber(void) { return sys$hiber(); }
 static int wake(void) { return sys$wake(0, 0); }
 static int getjpi(void) { return sys$getjpi(1, 0, 0, jpi, 0, 0, 0); }
+static int assign(void) { return sys$assign(&device, &chan, 0, 0, 0); }
+static int crembx(void) { return sys$crembx(0, &chan, 0, 0, 0, 0, 0, 0, 0); }
+static int qio(void) { return sys$qio(1, 16, IO$_READVBLK, 0, 0, 0, &answer, 1); }
+static int getdvi(void) { return sys$getdvi(1, 16, 0, dvi, 0, 0, 0, 0); }
+static int creprc(void) { return sys$creprc(0, &device); }
 static int getsyi(void) { return sys$getsyi(1, 0, 0, syi, 0, 0, 0); }
 
 static const struct {
@@ -55,7 +65,8 @@ static const struct {
     {"$WFLOR", wflor},   {"$WFLAND", wfland}, {"$SYNCH", synch},   {"$ASCEFC", ascefc},
     {"$DACEFC", dacefc}, {"$DCLAST", dclast}, {"$SETAST", setast}, {"$SETIMR", setimr},
     {"$SCHDWK", schdwk}, {"$CANWAK", canwak}, {"$HIBER", hiber},   {"$WAKE", wake},
-    {"$GETJPI", getjpi}, {"$GETSYI", getsyi},
+    {"$GETJPI", getjpi}, {"$GETSYI", getsyi}, {"$ASSIGN", assign}, {"$CREMBX", crembx},
+    {"$QIO", qio},       {"$GETDVI", getdvi}, {"$CREPRC", creprc},
 };
 
 static int child_result(pid_t pid)
