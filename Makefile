@@ -33,9 +33,9 @@ all: kernel user initrd ## build the kernel, the user programs and the initrd
 SETUP := .venv/.stamp
 $(SETUP): scripts/setup requirements.txt
 	$(Q)scripts/setup
-# What only tests and debuggers need is installed when they are asked for.
+# What only tests need is installed when they are asked for.
 SETUP_TESTS := .venv/.stamp-tests
-$(SETUP_TESTS): scripts/setup requirements.txt | $(SETUP)
+$(SETUP_TESTS): scripts/setup requirements.txt requirements-tests.txt | $(SETUP)
 	$(Q)scripts/setup --tests
 setup: $(SETUP) ## install what is missing (other targets do it when needed)
 
@@ -412,7 +412,8 @@ mutation: host-tests ## change mm/ in one place at a time: do the host tests not
 planted: all host-tests ## plant bugs in the kernel, one at a time: do their checks notice?
 	$(Q)MEGALITH_BUILT=1 scripts/planted $(ARGS)
 
-debug: all $(SETUP_TESTS) ## boot, and wait for GDB to be attached
+debug: all ## boot, and wait for GDB to be attached
+	$(Q)scripts/setup --debugger
 	$(Q)scripts/run --gdb $(ARGS)
 
 bench: all test-kernel ## measure: single operations, figures 4, 8, 9, the paged-pool case (some minutes)
@@ -420,7 +421,7 @@ bench: all test-kernel ## measure: single operations, figures 4, 8, 9, the paged
 
 # Assembly and tables of macros (.def, .inc) are formatted by hand.
 FORMATTED = git ls-files -z --cached --others --exclude-standard -- '*.c' '*.h'
-format: $(SETUP) ## lay out C and Python sources as the tests want them
+format: $(SETUP_TESTS) ## lay out C and Python sources as the tests want them
 	$(Q)$(FORMATTED) | xargs -0 .venv/bin/clang-format -i
 	$(Q).venv/bin/ruff check --quiet --fix . ; .venv/bin/ruff format --quiet .
 

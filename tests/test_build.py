@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from lib import choice
+from megalith.debug import sda
+from megalith.debug.saved import SavedError
 from megalith.run.paths import TOP
 from test_style import tracked
 
@@ -138,8 +142,78 @@ def test_setup_has_nothing_left_to_install() -> None:
 
 
 def test_what_only_tests_need_is_not_needed_to_run() -> None:
-    """The packages of the two lists of scripts/setup, and what `make run` would install."""
+    """The packages of the lists of scripts/setup, and what `make run` would install."""
     lists = re.findall(r"<<'LIST'\n(.*?)\nLIST\n", (TOP / "scripts/setup").read_text(), re.DOTALL)
-    first, second = ({line.split()[0] for line in one.splitlines()} for one in lists)
-    assert {"clang", "llvm", "spin", "gdb-multiarch"} <= second and not first & second
-    assert {"qemu-system-misc", "gcc-alpha-linux-gnu", "make"} <= first
+    run, debugger, tests = ({line.split()[0] for line in one.splitlines()} for one in lists)
+    assert {"clang", "llvm", "spin"} <= tests and debugger == {"gdb-multiarch"}
+    assert {"qemu-system-misc", "gcc-alpha-linux-gnu", "make"} <= run
+    assert "bzip2" in run  # BusyBox's build wants it
+    assert not run & debugger and not (run | debugger) & tests
+
+
+def pins(name: str) -> dict[str, str]:
+    return dict(re.findall(r"^([\w-]+)==(\S+)", (TOP / name).read_text(), re.MULTILINE))
+
+
+def test_what_only_tests_import_is_not_installed_to_run() -> None:
+    run, tests = pins("requirements.txt"), pins("requirements-tests.txt")
+    assert run.items() <= tests.items()
+    assert not {"pytest", "hypothesis", "matplotlib", "ruff", "clang-format"} & run.keys()
+    for name in ("requirements.txt", "requirements-tests.txt"):  # nothing of one machine
+        assert not re.search(r"^--|/", (TOP / name).read_text(), re.MULTILINE)
+
+
+MODULES = {"elftools": "pyelftools", "prompt_toolkit": "prompt-toolkit"}
+
+
+def test_what_tools_of_users_import_is_installed_to_run() -> None:
+    run = pins("requirements.txt")
+    paths = [Path("sysman"), *(Path("scripts/megalith") / name for name in ("run", "debug"))]
+    for path in tracked(*map(str, paths)):
+        if path.suffix == ".py":
+            for name in imported(TOP / path):
+                known = name in sys.stdlib_module_names | {"megalith", "sysman", "gdb"}
+                assert known or MODULES.get(name, name) in run, f"{path} imports {name}"
+
+
+def imported(path: Path) -> set[str]:
+    """The first parts of the names of the modules that a file imports from elsewhere."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def test_every_tool_sees_to_its_set_up() -> None:
+    """Whichever is the first that is called, and however little is installed."""
+    for path in (TOP / "scripts").iterdir():
+        text = path.read_text() if path.is_file() else ""
+        if '.venv/bin/python" -P' in text and path.name != "busybox":  # a step of the build
+            assert re.search(r"\$top/\.venv/\.stamp(-tests)?\" \]", text), path.name
+
+
+def test_the_debugger_is_installed_when_it_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/setup").write_text('#!/bin/sh\necho "$@" >>"$0.log"\nexit 1\n')
+    (tmp_path / "scripts/setup").chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(sda, "TOP", tmp_path)
+    with pytest.raises(SavedError, match="cannot install it"):
+        sda.install_debugger()
+    assert (tmp_path / "scripts/setup.log").read_text() == "--debugger\n"
+
+
+def test_the_workflow_tries_the_systems_that_the_recipe_and_the_readme_name() -> None:
+    workflow = (TOP / ".github/workflows/ci.yml").read_text()
+    images = re.findall(r'"(\w+):([\d.]+)"', workflow)
+    recipe = (TOP / "userland/busybox/recipe.toml").read_text()
+    readme = (TOP / "README.md").read_text()
+    assert len(images) == 3 and ".ci/run" in workflow
+    for system, version in images:
+        assert f"# {system.capitalize()} {version}\n" in recipe
+        assert version in readme and system.capitalize() in readme

@@ -113,10 +113,17 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
+def install_debugger() -> None:
+    """GDB is no part of what `make run` installs: it comes when it is first wanted. Raises
+    SavedError."""
+    if not shutil.which("gdb-multiarch"):
+        if subprocess.run([TOP / "scripts/setup", "--debugger"], stdout=sys.stderr).returncode:
+            raise SavedError("gdb-multiarch is missing, and scripts/setup cannot install it")
+
+
 def debug(options: argparse.Namespace) -> int:
     """Runs GDB on the target, and returns its status. Raises SavedError, OSError."""
-    if not shutil.which("gdb-multiarch"):
-        raise SavedError("gdb-multiarch is missing; scripts/setup --tests installs it")
+    install_debugger()
     environment = os.environ | {"PYTHONPATH": f"{TOP / 'scripts'}:{TOP}"}
     with tempfile.TemporaryDirectory(prefix="megalith-sda-") as name:
         folder = Path(name)

@@ -25,7 +25,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from megalith.run.packages import CACHE, ProgramError, fetch, run_logged
+from megalith.run.packages import CACHE, ProgramError, fetch, run_logged, unpack
 from megalith.run.paths import CROSS, TOP
 
 RECIPE = TOP / "userland/busybox"
@@ -88,9 +88,7 @@ def built() -> Path:
     log = CACHE / f"{target.name}.log"
     log.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
-        (source,) = Path(folder).iterdir()
+        source = unpack(archive, Path(folder))
         made = Path(folder) / "made"
         made.mkdir()
         build(source, made, log)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,3 +90,15 @@ def fetch(package: str, archives: Mapping[str, str]) -> Path:
                 return found.rename(folder / name)
         found = ", ".join(path.name for path in Path(place).glob("*.orig.*")) or "nothing"
         raise ProgramError(f"{package}: {found} is not what the recipe names")
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpacks an original archive, and returns the folder that it contains. Raises OSError,
+    ValueError, tarfile.TarError."""
+    # The filter keeps files inside the folder. Python 3.11.2, that of Debian 12, has none; the
+    # archives are those whose hashes recipes name, and so they are harmless anyway.
+    filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, **filters)  # type: ignore[arg-type]
+    (source,) = folder.iterdir()
+    return source

@@ -52,7 +52,8 @@ KINDS = (
 )
 KEYS = {"kind", "what", "file", "old", "new", "checks"}
 # The files that a build of kernel and host tests needs, and the build so far.
-SOURCES = ("Makefile", "linker.ld", "requirements.txt", "arch", "kernel", "mm", "sysman")
+SOURCES = ("Makefile", "linker.ld", "requirements.txt", "requirements-tests.txt", "arch")
+SOURCES += ("kernel", "mm", "sysman")
 SOURCES += ("scripts/setup", "scripts/ksyms", "tests/fuzz/fuzz.mk", "tests/host")
 SOURCES += ("userland/lib/include",)
 BUILT = ("build/flags", "build/gen", "build/kernel", "build/megalith.elf")

@@ -45,7 +45,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
@@ -53,7 +52,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from megalith.run.libraries import SYSTEM_FOLDER, interpreter
-from megalith.run.packages import CACHE, ProgramError, fetch, run_logged
+from megalith.run.packages import CACHE, ProgramError, fetch, run_logged, unpack
 from megalith.run.paths import TOP
 from megalith.verify.program_results import Answer, Counts, compare, count, table
 
@@ -138,9 +137,7 @@ def built(recipe: Recipe, native: bool = False) -> Path:
     if missing:
         run_logged(CACHE / "tools.log", ["apt-get", "install", "-y", *missing])
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
-        (source,) = Path(folder).iterdir()
+        source = unpack(archive, Path(folder))
         log = CACHE / f"{target.name}.log"
         log.unlink(missing_ok=True)
         environment = os.environ | {"CROSS": "" if native else CROSS, "LINK": LINK}
