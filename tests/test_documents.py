@@ -210,3 +210,11 @@ def test_planted_bugs_have_their_places() -> None:
     """A change of the kernel's sources that a planted bug does not fit any more is noticed here,
     not only when all bugs are tried."""
     assert planted.load_all()
+
+
+def test_the_readme_is_one_screen_with_a_picture() -> None:
+    text = (TOP / "README.md").read_text()
+    assert len(text.splitlines()) <= 60, "move it to docs/README.md, the index"
+    assert re.search(r"!\[[^\]]+\]\(docs/[\w./-]+\.(svg|png)\)", text)
+    for page in ("tour.md", "programming.md", "README.md"):
+        assert f"(docs/{page}" in text
