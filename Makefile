@@ -254,8 +254,8 @@ initrd: $(INITRD) $(SMALL_INITRD) ## the images
 # The shell and the utilities of the default image. Where they cannot be had, the list of links is
 # empty, and the image has those of userland/bin.
 BUSYBOX := $(B)/busybox
-$(BUSYBOX)/links: userland/busybox/recipe.toml userland/busybox/options scripts/megalith/run/busybox.py \
-		scripts/megalith/run/packages.py | $(SETUP)
+$(BUSYBOX)/links: userland/busybox/recipe.toml userland/busybox/options userland/lib/complete.h \
+		scripts/megalith/run/busybox.py scripts/megalith/run/packages.py | $(SETUP)
 	$(call say,BUSYBOX,$(BUSYBOX))
 	$(Q)scripts/busybox $(BUSYBOX)
 

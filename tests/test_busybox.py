@@ -16,7 +16,7 @@ import pexpect
 import pytest
 from lib.guest import run_guest
 from megalith.run import busybox
-from megalith.run.busybox import configured, wanted
+from megalith.run.busybox import configured, wanted, with_completion
 from megalith.run.initrd import Archive
 from megalith.run.packages import ProgramError, fetch, unpack
 from megalith.run.paths import BUILD, INITRD, SMALL_INITRD, TOP
@@ -139,6 +139,9 @@ def test_keys_and_jobs_at_the_terminal() -> None:
         answer("echo näch\x7f\x7f\x7fice\r", "\r\nnice\r\n")  # a letter of two bytes is one key
         answer("\x12Xtw\r", "\r\none Xtwo\r\n")  # ^R
         answer("ls /bin/dgb\t\r", "\r\n/bin/dgblsc\r\n")
+        answer("show MEM\t/res\t\r", "There are no memory reservations")
+        answer("true; sysman par\tsh\tGBLS*\r", "GBLSECTIONS")
+        answer("sda pcs sho\t\t/su\t\r", "NOTLOADED")
         answer("cat <<E\rtext of it\rE\r", "\r\ntext of it\r\n")
         answer(begin + "\0\x1a", begun, "Stopped")
         answer("fg\r\0\x03", "sleep 100", "^C")
@@ -230,6 +233,14 @@ def test_an_archive_is_unpacked_by_every_python(
     (tmp_path / "out").mkdir()
     assert unpack(tmp_path / "a.tar", tmp_path / "out") == tmp_path / "out/source-1"
     assert (tmp_path / "out/source-1/file").read_text() == "text"
+
+
+def test_the_editor_has_a_place_for_the_completion() -> None:
+    here = "match_pfx_len = complete_cmd_dir_file(match_buf, find_type);"
+    text = f"static NOINLINE void input_tab(smallint *t)\n{{\n\tif (!matches)\n\t\t{here}\n}}\n"
+    assert f"complete_words(); if (!matches) {here} }}" in with_completion(text)
+    with pytest.raises(ProgramError, match="no place for the completion"):
+        with_completion(text.replace("cmd_dir", "other"))
 
 
 def test_options() -> None:

@@ -51,6 +51,38 @@ def test_commands_explain_themselves() -> None:
     assert "RESERVED_MEMORY SHOW" in done.text and "FACILITY VERB" in done.text
 
 
+def test_every_word_that_is_completed_is_a_commands() -> None:
+    """/etc/complete has all displays and verbs, and nothing that is refused."""
+    lines = [line.split() for line in (TOP / "userland/etc/complete").read_text().splitlines()]
+    script = ""
+    for words in lines:
+        plain = " ".join(word for word in words if word[0] != "/")
+        for qualifier in ["", *(word for word in words if word[0] == "/")]:
+            asked = f"{plain} {qualifier}".strip()
+            if plain.startswith("sysman") and not plain.endswith("show"):  # they want operands
+                asked = plain.replace("sysman", "sysman help", 1)
+            script += f"{asked} >/tmp/out 2>&1; grep -E -- '-[WEF]-(IV|AB|SYN|MAX|NOH)' /tmp/out\n"
+    script += "show help; echo ---; sysman help; echo ---; sda help\n"
+    told = run_guest("/bin/sh", "-c", script, users_image=True, memory="512M").text
+    show, sysman, sda = told.split("---\n")
+    assert show.startswith("show DISPLAY"), show  # nothing was refused
+
+    def second(command: str, count: int = 2) -> set[str]:
+        return {" ".join(w[1:count]) for w in lines if w[0] == command} - {"help"}
+
+    assert {w.upper() for w in second("show")} == set(re.findall(r"^  ([A-Z]+) ", show, re.M))
+    for line in show.splitlines():
+        if found := re.match(r"  ([A-Z]+) ", line):
+            has = next(w[2:] for w in lines if w[:2] == ["show", found[1].lower()])
+            assert {q.lower() for q in re.findall(r" (/[A-Z]+)(?!=)\b", line)} == set(has)
+    verbs = re.findall(r"^([A-Z_]+ [A-Z]+) (?!\.\.\.)", sysman, re.M)
+    assert {w.upper() for w in second("sysman", 3)} == set(verbs)
+    verbs = re.findall(r"^    ([A-Z]+(?: [A-Z]+)?): ", sda, re.M)
+    facilities = re.findall(r"^  ([A-Z]{3})  ", sda, re.M)
+    assert len(facilities) == 4 and len(verbs) == 5
+    assert {w.upper() for w in second("sda", 4)} == {f"{f} {v}" for f in facilities for v in verbs}
+
+
 def test_condition_values() -> None:
     names = explained()
     script = "\n".join(f"help '{name}' || echo FAILED" for name in names)

@@ -129,3 +129,18 @@ def test_a_change_that_cannot_be_planted(tmp_path: Path, changed: dict, says: st
     done = scripts_planted(tmp_path, **changed)
     assert done.returncode == 2
     assert done.stderr.startswith("scripts/planted: ") and says in done.stderr
+
+
+def test_only_what_the_checks_want_is_built() -> None:
+    """In the tour a bug is planted on a machine that has nothing of what tests need."""
+    assert planted.needed(["run --smp 1 -- /bin/ls"]) == ["initrd", "kernel"]
+    assert planted.needed(["guest files", "host test_pt"]) == [
+        "build/host/test_pt",
+        "initrd",
+        "kernel",
+        "user",
+    ]
+    assert planted.needed(["run -- /bin/sh -c '/tests/killed 3'"]) == ["initrd", "kernel", "user"]
+    of_the_tour = planted.load(planted.FOLDER / "pfn_page_get.toml")
+    assert planted.needed(of_the_tour.checks[:1]) == ["initrd", "kernel"]
+    assert "--quick pfn_page_get" in (TOP / "docs/tour.md").read_text()

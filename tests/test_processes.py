@@ -40,6 +40,13 @@ def test_a_machine_ends_with_a_test_that_is_killed(script: str) -> None:
     assert processes.wait_for(lambda: not below & processes.descendants(1))
 
 
+def test_a_process_that_has_ended_has_no_children() -> None:
+    """It may end at any moment while its children are looked for."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    assert processes.children(ended.pid) == []
+
+
 def test_a_tool_whose_test_has_ended_starts_nothing() -> None:
     """It may have ended before the tool could ask the kernel to be ended with it."""
     ended = subprocess.Popen(["true"])

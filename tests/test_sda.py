@@ -112,7 +112,8 @@ EXPECTED = {
     "sda show page_table &kernel_main": r"is in KSEG: physical 0x3[0-9a-f]{5}",
     "sda show call_frame /process=2": (
         r"gdb_target, not running\n(.*\n)*.* sys_read .*\n(.*\n)*.*<signal handler called>\n"
-        r"#\d+ .* read \(.*\n(.*\n)*#\d+ .* main .*gdb_target\.c:\d+\n(.*\n)*.* _start "
+        r"(#\d+ .*_cancel \(.*\n)*#\d+ .* read \(.*\n"  # the first from glibc 2.41 on
+        r"(.*\n)*#\d+ .* main .*gdb_target\.c:\d+\n(.*\n)*.* _start "
     ),
     "sda show stack": r"SP => FFFFFE00.*\n(.*\n)*.*entry_syscall\+",
     "sda show stack /process=2": r"SP => FFFFFE00.*\n(.*\n)*.*sys_read\+(.*\n)*.*entry_syscall\+",

@@ -227,6 +227,8 @@ def test_session_on_the_guest_terminal():
     copied("hello")
     answer("\x04", "")
     answer("ls /bi\t\r", "hexdump\r\n")
+    answer("show mem\t/res\t\r", "show memory /reserved .*There are no memory reservations")
+    answer("true; sda pcs sh\t\t/su\t\r", "sda pcs show trace /summary .*NOTLOADED")
     begin("echo begun; cat")
     copied("once more")
     answer("\x1a", "\\[1\\] stopped  cat\r\n")

@@ -32,9 +32,10 @@ def prepare(worker: bool) -> None:
 def children(of: int) -> list[int]:
     """The children of a process that have not ended."""
     found: list[int] = []
-    for path in Path(f"/proc/{of}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # the thread has ended
-            found += map(int, path.read_text().split())
+    with contextlib.suppress(OSError):  # the process has ended
+        for thread in os.listdir(f"/proc/{of}/task"):
+            with contextlib.suppress(OSError):  # the thread has ended
+                found += map(int, Path(f"/proc/{of}/task/{thread}/children").read_text().split())
     return [pid for pid in found if runs(pid)]
 
 

@@ -29,6 +29,7 @@ from megalith.run.packages import CACHE, ProgramError, fetch, run_logged, unpack
 from megalith.run.paths import CROSS, TOP
 
 RECIPE = TOP / "userland/busybox"
+COMPLETE = TOP / "userland/lib/complete.h"
 SYMBOLS, PROGRAM, LINKS, ABSENT = "busybox.symbols", "busybox", "links", "absent"
 
 
@@ -49,6 +50,35 @@ def configured(nothing: str, options: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_completion(editor: str) -> str:
+    """The text of the line editor, libbb/lineedit.c, which completes the words of our commands
+    before it looks for files. Raises ProgramError if it is not as in the archives of the recipe."""
+    function = "static NOINLINE void input_tab("
+    files = "match_pfx_len = complete_cmd_dir_file(match_buf, find_type);"
+    if editor.count(function) != 1 or editor.count(files) != 1:
+        raise ProgramError("libbb/lineedit.c: there is no place for the completion of words")
+    editor = editor.replace(files, f"{{ match_pfx_len = complete_words(); if (!matches) {files} }}")
+    return editor.replace(function, WORDS + function)
+
+
+# Calls of ours in the editor, whose text to the cursor `save_string` converts.
+WORDS = """
+#include "complete.h"
+static void word_found(const char *word) { add_match(xstrdup(word)); }
+static unsigned complete_words(void)
+{
+    char text[MAX_LINELEN];
+    CHAR_T c = command_ps[cursor];
+
+    command_ps[cursor] = BB_NUL;
+    save_string(text, sizeof(text));
+    command_ps[cursor] = c;
+    return complete_command(text, word_found);
+}
+
+"""
+
+
 def make(source: Path, log: Path, *words: str, answers: str = "") -> None:
     """`make` in the source, as many jobs as processors. The time of the build is not in it."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "KBUILD"))}
@@ -64,6 +94,9 @@ def build(source: Path, made: Path, log: Path) -> None:
         "CROSS_COMPILER_PREFIX": f'"{CROSS}"',
         "EXTRA_LDFLAGS": '"-Wl,--no-relax"',
     }
+    editor = source / "libbb/lineedit.c"
+    editor.write_text(with_completion(editor.read_text()))
+    shutil.copy(COMPLETE, source / "libbb/complete.h")
     make(source, log, "allnoconfig")
     config = source / ".config"
     config.write_text(configured(config.read_text(), options))
@@ -79,7 +112,9 @@ def build(source: Path, made: Path, log: Path) -> None:
 def built() -> Path:
     """The folder of the cache with what `build` makes. Raises ProgramError, OSError."""
     recipe = tomllib.loads((RECIPE / "recipe.toml").read_text())
-    parts = (path.read_bytes() for path in (RECIPE / "recipe.toml", RECIPE / "options", THIS))
+    parts = (
+        path.read_bytes() for path in (RECIPE / "recipe.toml", RECIPE / "options", COMPLETE, THIS)
+    )
     mark = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     target = CACHE / "built" / f"busybox-image-{mark}"
     if target.exists():

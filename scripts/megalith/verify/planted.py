@@ -362,6 +362,25 @@ def is_host(check: str) -> bool:
     return parse(check)[0] == "host"
 
 
+def first_or_all(bug: Bug, quick: bool) -> tuple[str, ...]:
+    return bug.checks[:1] if quick else bug.checks
+
+
+def needed(checks: Iterable[str]) -> list[str]:
+    """What make must have built for these checks. Unit tests, which want packages of their own, are
+    built only where one is a check, and programs of tests only for those that run one."""
+    targets = set()
+    for check in checks:
+        kind, words = parse(check)
+        if kind == "host":
+            targets.add(f"build/host/{words[0]}")
+            continue
+        targets |= {"kernel", "initrd"}
+        if kind != "run" or re.search(r"/(tests|bench)/", check):
+            targets.add("user")
+    return sorted(targets)
+
+
 def try_bug(tree: Tree, bug: Bug, checks: Iterable[str]) -> Outcome:
     """Plants it, builds, runs the checks, and restores the tree. Raises PlantError."""
     outcome = Outcome(bug)
@@ -424,7 +443,7 @@ def try_all(
     """quick: the first check of each bug only. passes: is it known, or shown by another test, that
     a check passes without a bug?"""
     begin = time.monotonic()
-    checks_of = {bug.name: bug.checks[:1] if quick else bug.checks for bug in bugs}
+    checks_of = {bug.name: first_or_all(bug, quick) for bug in bugs}
     checks = dict.fromkeys(check for bug in bugs for check in checks_of[bug.name])
     host = any(map(is_host, checks))
     trees: list[Tree] = []  # those that no job uses
@@ -488,7 +507,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.check:
             chosen = [Bug(**vars(b) | {"checks": tuple(options.check)}) for b in chosen]
         if "MEGALITH_BUILT" not in os.environ:
-            subprocess.run(["make", "-s", "-j2", "all", "host-tests"], cwd=TOP, check=True)
+            checks = [c for bug in chosen for c in first_or_all(bug, options.quick)]
+            subprocess.run(["make", "-s", "-j2", *needed(checks)], cwd=TOP, check=True)
         report = try_all(chosen, options.quick, options.jobs, lambda text: print(text, flush=True))
     except PlantError as error:
         print(f"scripts/planted: {error}", file=sys.stderr)

@@ -48,7 +48,7 @@ const struct topic topics[] = {
      "  ^Z   stops the program (fg, bg and jobs go on with it); end of input at SYSMAN>\n"
      "  ^C   interrupts the program\n"
      "  ^\\   ends it, though it may ignore ^C\n"
-     "  Tab  completes a command or a file; ^R finds one of the lines before\n"
+     "  Tab  completes a command, its words or a file; ^R finds one of the lines before\n"
      "  ^]   ends the machine at once, whatever it is doing\n"},
     {"vms", "words of OpenVMS",
      "  global section      memory with a name that processes map; memory-resident sections are\n"

@@ -8,6 +8,8 @@
  */
 #include "sh.h"
 
+#include "../../lib/complete.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -126,9 +128,44 @@ static void replace(const char *text)
     draw();
 }
 
+static char common[LINE_MAX_BYTES]; /* the beginning of all words that were found */
+static int words_found;
+
+static void word_found(const char *word)
+{
+    size_t n = 0;
+
+    if (words_found++ == 0)
+        snprintf(common, sizeof(common), "%s", word);
+    else if (strcmp(common, word) == 0)
+        words_found--;
+    while (common[n] && common[n] == word[n])
+        n++;
+    common[n] = 0;
+}
+
+/* Complete a word of a command that /etc/complete has. Returns false if there is none. */
+static bool complete_word(void)
+{
+    size_t typed;
+    char text[LINE_MAX_BYTES];
+
+    memcpy(text, line, cursor);
+    text[cursor] = 0;
+    words_found = 0;
+    typed = complete_command(text, word_found);
+    if (!words_found)
+        return false;
+    for (size_t i = typed; common[i]; i++)
+        insert(common[i]);
+    if (words_found == 1)
+        insert(' ');
+    return true;
+}
+
 static void complete_name(void)
 {
-    size_t start = cursor, common;
+    size_t start = cursor, same;
     char pattern[LINE_MAX_BYTES + 1];
     glob_t found;
 
@@ -141,17 +178,17 @@ static void complete_name(void)
     pattern[cursor - start + 1] = 0;
     if (glob(pattern, GLOB_MARK, NULL, &found) != 0)
         return;
-    common = strlen(found.gl_pathv[0]);
+    same = strlen(found.gl_pathv[0]);
     for (size_t i = 1; i < found.gl_pathc; i++) {
         size_t n = 0;
 
-        while (n < common && found.gl_pathv[i][n] == found.gl_pathv[0][n])
+        while (n < same && found.gl_pathv[i][n] == found.gl_pathv[0][n])
             n++;
-        common = n;
+        same = n;
     }
-    for (size_t i = cursor - start; i < common; i++)
+    for (size_t i = cursor - start; i < same; i++)
         insert(found.gl_pathv[0][i]);
-    if (found.gl_pathc == 1 && found.gl_pathv[0][common - 1] != '/')
+    if (found.gl_pathc == 1 && found.gl_pathv[0][same - 1] != '/')
         insert(' ');
     globfree(&found);
 }
@@ -279,7 +316,8 @@ static int handle(int c, int *place)
         replace(*place < history_count ? history[*place] : "");
         return 0;
     case '\t':
-        complete_name();
+        if (!complete_word())
+            complete_name();
         return 0;
     default:
         if (c >= ' ' && c < 256)
