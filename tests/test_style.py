@@ -289,7 +289,7 @@ def test_formatters_have_nothing_to_do() -> None:
 
 
 # Of scripts/megalith, from the bottom up: a module imports its own package and those below.
-PACKAGES = ("run", "debug", "verify", "bench")
+PACKAGES = ("run", "debug", "tb", "verify", "bench")
 IMPORTED = re.compile(r"^\s*(?:from|import) megalith\.(\w+)", re.MULTILINE)
 
 

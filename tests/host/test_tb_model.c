@@ -1,0 +1,267 @@
+// SOURCES: scripts/megalith/tb/model.c
+/* The model of the translation buffers: cases computed by hand for each chip. */
+#include "scripts/megalith/tb/model.h"
+
+#include "userland/lib/include/tap.h"
+
+#define PAGE (UINT64_C(1) << TB_PAGE_SHIFT)
+
+/* Page tables in which every page has these PTEs; PFNs are page numbers. */
+static struct tb_walk tables = {.page = {.valid = true}, .table = {.valid = true}};
+static unsigned walks;
+
+static struct tb_walk walk(void *context, uint64_t va)
+{
+    struct tb_walk w = tables;
+
+    (void)context;
+    walks++;
+    w.page.pfn = va >> TB_PAGE_SHIFT;
+    return w;
+}
+
+static struct tb_model model;
+
+static void begin(const char *chip, unsigned gh)
+{
+    tables.page = (struct tb_pte){.valid = true, .gh = (uint8_t)gh};
+    tables.table = (struct tb_pte){.valid = true};
+    walks = 0;
+    tb_init(&model, tb_chip_named(chip), true, true);
+}
+
+static unsigned data(uint64_t page) { return tb_reference(&model, TB_DATA, page * PAGE, walk, 0); }
+static unsigned code(uint64_t page) { return tb_reference(&model, TB_FETCH, page * PAGE, walk, 0); }
+
+/* Misses of a second pass over n pages (or blocks) in order. */
+static uint64_t second_pass(enum tb_stream stream, uint64_t n, uint64_t step)
+{
+    uint64_t before = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        before = model.counts.misses[stream];
+        for (uint64_t i = 0; i < n; i++)
+            tb_reference(&model, stream, i * step * PAGE, walk, 0);
+    }
+    return model.counts.misses[stream] - before;
+}
+
+static void a_miss(const char *chip)
+{
+    begin(chip, 0);
+    is(data(5), TB_MISS | TB_DOUBLE, "%s: the first reference misses, and so does its PTE", chip);
+    is(data(5), TB_HIT, "%s: the next one hits", chip);
+    is(data(6), TB_MISS, "%s: its neighbour's PTE is on the page that is mapped now", chip);
+    is(code(6), TB_MISS, "%s: the instruction buffer is another one", chip);
+    is(code(6), TB_HIT, "%s: and has the page now", chip);
+    is(data(1024), TB_MISS | TB_DOUBLE, "%s: PTEs 1,024 pages further are on another page", chip);
+    is(code(2048), TB_MISS | TB_DOUBLE, "%s: the PTE of an instruction too is data", chip);
+    is(data(2049), TB_MISS, "%s: which a load finds", chip);
+    is(walks, 6, "%s: page tables are read at misses only", chip);
+    tables.page.valid = false;
+    is(data(7), TB_MISS | TB_UNMAPPED, "%s: nothing is kept of an invalid PTE", chip);
+    is(data(7), TB_MISS | TB_UNMAPPED, "%s: so it misses again", chip);
+    tables.table.valid = false;
+    is(data(9000), TB_MISS | TB_DOUBLE | TB_UNMAPPED, "%s: nor of an invalid PTE of it", chip);
+    is(data(9000), TB_MISS | TB_DOUBLE | TB_UNMAPPED, "%s: which is loaded again", chip);
+}
+
+/* One entry of the data buffer is taken by the page with the PTEs, so n - 1 pages fit. */
+static void capacity(const char *chip, unsigned itb, unsigned dtb)
+{
+    begin(chip, 0);
+    is(second_pass(TB_FETCH, itb, 1), 0, "%s: %u pages of code fit", chip, itb);
+    begin(chip, 0);
+    is(second_pass(TB_DATA, dtb - 1, 1), 0, "%s: %u pages of data and one of PTEs fit", chip,
+       dtb - 1);
+    begin(chip, 0);
+    ok(second_pass(TB_DATA, dtb + 2, 1) > 0, "%s: %u do not", chip, dtb + 2);
+}
+
+/* A hint multiplies what an entry maps; two blocks of 512 pages share a page of PTEs. */
+static void reach(const char *chip, unsigned dtb)
+{
+    uint64_t blocks = dtb * 2 / 3;
+
+    for (unsigned gh = 1; gh <= TB_GH_MAX; gh++) {
+        begin(chip, gh);
+        is(second_pass(TB_DATA, blocks, UINT64_C(1) << 3 * gh), 0, "%s: %lu blocks of %u pages fit",
+           chip, (unsigned long)blocks, 1u << 3 * gh);
+        is(data((blocks - 1) << 3 * gh | ((1u << 3 * gh) - 1)), TB_HIT,
+           "%s: the last page of a block hits as the first does", chip);
+    }
+    begin(chip, 3);
+    model.hints = false;
+    ok(second_pass(TB_DATA, dtb, 512) > 0, "%s: with hints off they do not", chip);
+    is(data(1), TB_MISS | TB_DOUBLE, "%s: and a neighbour misses", chip);
+}
+
+/* With a hint in its PTE, one entry maps several pages of PTEs. */
+static void hint_of_a_table(const char *chip)
+{
+    begin(chip, 0);
+    tables.table.gh = 1;
+    is(data(0), TB_MISS | TB_DOUBLE, "%s: a double miss", chip);
+    is(data(7 * 1024), TB_MISS, "%s: the eighth table is in the same block", chip);
+    is(data(8 * 1024), TB_MISS | TB_DOUBLE, "%s: the ninth is not", chip);
+}
+
+static void address_spaces(const char *chip)
+{
+    begin(chip, 0);
+    tb_switch(&model, 100, 1);
+    data(0);
+    code(0);
+    tables.page.asm_ = true;
+    data(1);
+    tables.page.asm_ = false;
+    tb_switch(&model, 200, 2);
+    is(data(1), TB_HIT, "%s: ASM matches every number", chip);
+    is(data(0), TB_MISS | TB_DOUBLE, "%s: a page of number 1 is not one of number 2", chip);
+    is(code(0), TB_MISS, "%s: nor in the instruction buffer", chip);
+    tb_switch(&model, 100, 1);
+    is(data(0), TB_HIT, "%s: it is still there when number 1 is back", chip);
+    tb_invalidate_page(&model, 0);
+    is(data(0), TB_MISS, "%s: one page is invalidated", chip);
+    tb_switch(&model, 200, 2);
+    is(data(0), TB_HIT, "%s: of the present number only", chip);
+    tb_invalidate_process(&model);
+    is(data(1), TB_HIT, "%s: ASM outlives a flush of processes", chip);
+    is(data(0), TB_MISS | TB_DOUBLE, "%s: and nothing else does", chip);
+    tb_invalidate_everything(&model);
+    is(data(1), TB_MISS | TB_DOUBLE, "%s: nor ASM one of everything", chip);
+    is(model.counts.asn_reuse, 0, "%s: no number was given away twice", chip);
+    tb_switch(&model, 100, 3);
+    tb_switch(&model, 300, 3);
+    is(model.counts.asn_reuse, 1, "%s: now one was", chip);
+    tb_switch(&model, 400, 1u << model.chip->asn_bits);
+    is(model.asn, 0, "%s: the number has no more bits than the chip keeps", chip);
+
+    tb_init(&model, tb_chip_named(chip), true, false);
+    tb_switch(&model, 100, 1);
+    data(0);
+    tb_switch(&model, 100, 1);
+    is(data(0), TB_HIT, "%s without numbers: a thread of the same process finds it", chip);
+    tb_switch(&model, 200, 2);
+    tb_switch(&model, 100, 1);
+    is(data(0), TB_MISS | TB_DOUBLE, "%s without numbers: another process flushes", chip);
+}
+
+/* The page within an invalidated block takes the block with it; a smaller entry under a new block
+ * is what the architecture forbids. */
+static void blocks(void)
+{
+    begin("21264", 2);
+    data(64);
+    tb_invalidate_page(&model, 100 * PAGE);
+    is(data(64), TB_MISS, "TBI of a page drops the block that holds it");
+    tables.page.gh = 0;
+    data(1000);
+    tables.page.gh = 3;
+    is(data(1001), TB_MISS, "a block begins to be valid");
+    is(model.counts.overlaps, 1, "and the entry of its page was not invalidated");
+    is(data(1000), TB_HIT, "now the block maps it");
+}
+
+static void stale(void)
+{
+    begin("21164", 1);
+    data(9);
+    ok(tb_check(&model, TB_DATA, 10 * PAGE, walk, 0), "the PFN of a page in a block agrees");
+    ok(tb_check(&model, TB_DATA, 900 * PAGE, walk, 0), "what is not in the buffer cannot be stale");
+    tables.page.valid = false;
+    ok(!tb_check(&model, TB_DATA, 10 * PAGE, walk, 0), "an invalid PTE does not");
+    is(model.counts.stale, 1, "and is counted");
+}
+
+/* Round robin: the entry that was written first goes first, however often it was used. The pages
+ * of data are 1 .. 127, the page of PTEs was written before the first of them. */
+static void round_robin(void)
+{
+    begin("21264", 0);
+    for (unsigned i = 1; i <= 127; i++)
+        data(i);
+    for (int i = 0; i < 5; i++)
+        data(1);
+    is(data(128), TB_MISS, "21264: the 129th entry");
+    is(data(1), TB_HIT, "21264: replaces the page of PTEs");
+    is(data(129), TB_MISS | TB_DOUBLE, "21264: which comes back in the place of page 1");
+    is(data(1), TB_MISS, "21264: however often that was used; page 129 went where 2 was");
+    is(data(2), TB_MISS, "21264: and page 1 where 3 was");
+    is(data(5), TB_HIT, "21264: page 2 where 4 was");
+}
+
+/* Not last used: the pointer leaves an entry that is used. ITB of the 21164, to keep data out. */
+static void not_last_used(void)
+{
+    begin("21164", 0);
+    for (unsigned i = 0; i < 48; i++)
+        code(i);
+    is(code(0), TB_HIT, "21164: page 0, where the pointer stands, is used");
+    is(code(48), TB_MISS, "21164: so the next page");
+    is(code(0), TB_HIT, "21164: does not replace it");
+    is(code(1), TB_MISS, "21164: but page 1; that goes where page 2 was");
+    is(code(1), TB_HIT, "21164: using another entry than the one at the pointer changes nothing");
+    is(code(3), TB_HIT, "21164: using page 3 moves the pointer to page 4");
+    is(code(49), TB_MISS, "21164: which goes");
+    is(code(3), TB_HIT, "21164: page 3 stays");
+    is(code(4), TB_MISS, "21164: page 4 went");
+}
+
+/* The instruction buffer of the 21064: 8 entries for pages, 4 for blocks of 512. */
+static void two_sizes(void)
+{
+    begin("21064", 3);
+    is(second_pass(TB_FETCH, 4, 512), 0, "21064: 4 blocks of 4 MiB fit");
+    begin("21064", 3);
+    ok(second_pass(TB_FETCH, 5, 512) > 0, "21064: 5 do not");
+    tables.page.gh = 0;
+    for (unsigned i = 0; i < 8; i++)
+        code(100000 + i);
+    for (unsigned i = 0; i < 8; i++)
+        is(code(100000 + i), TB_HIT, "21064: 8 pages do not compete with blocks");
+    begin("21064", 2);
+    code(0);
+    is(code(1), TB_MISS, "21064: a smaller hint counts as none in the instruction buffer");
+    data(0);
+    is(data(1), TB_HIT, "21064: but in the data buffer");
+    tb_invalidate_page(&model, 0);
+    is(code(1), TB_HIT, "21064: TBI drops the page of code alone");
+    is(data(1), TB_MISS, "21064: and the block of data");
+}
+
+static void prices(void)
+{
+    struct tb_cycles c;
+
+    begin("21164", 0);
+    data(0);
+    data(1);
+    c = tb_cost(&model);
+    is(c.least, 2 * 23 + 31, "two misses, one of them double, at least");
+    is(c.most, 2 * 103 + 191, "and at most");
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        unsigned itb, dtb;
+    } chips[] = {{"21064", 8, 32}, {"21164", 48, 64}, {"21264", 128, 128}};
+
+    for (unsigned i = 0; i < 3; i++) {
+        a_miss(chips[i].name);
+        capacity(chips[i].name, chips[i].itb, chips[i].dtb);
+        reach(chips[i].name, chips[i].dtb);
+        hint_of_a_table(chips[i].name);
+        address_spaces(chips[i].name);
+    }
+    blocks();
+    stale();
+    round_robin();
+    not_last_used();
+    two_sizes();
+    prices();
+    ok(!tb_chip_named("21464"), "a chip that was never sold is unknown");
+    return tap_done();
+}

@@ -1,0 +1,229 @@
+"""Translation buffers of the Alpha chips once more, with dictionaries: the independent answer with
+which scripts/megalith/tb/model.c is compared, miss for miss. It follows docs/translation-buffer.md,
+and shares neither code nor tables with the C model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+MISS, DOUBLE, UNMAPPED = 1, 2, 4
+FETCH, DATA, SWITCH, PAGE, PROCESS, EVERYTHING = range(6)
+EVERY_ASN = -1
+HINT_BITS = (0, 3, 6, 9)
+PAGES_OF_SPACE = 1 << 30
+# Page number of the page-table space, whose pages hold 1,024 PTEs each.
+PTE_SPACE = 0xFFFFFFFE00000000 >> 13 & (PAGES_OF_SPACE - 1)
+
+# Name: entries of the instruction buffer for one page or any block, for 4 MiB blocks only, entries
+# of the data buffer, bits of the address space number, "not last used" (else round robin).
+CHIPS = {
+    "21064": (8, 4, 32, 6, True),
+    "21164": (48, 0, 64, 7, True),
+    "21264": (128, 0, 128, 8, False),
+}
+
+
+@dataclass
+class Buffer:
+    size: int
+    moves_on_use: bool
+    pointer: int = 0
+    slots: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # slot: hint, block, asn
+    places: dict[tuple[int, int, int], int] = field(default_factory=dict)  # the inverse
+
+    def look(self, page: int, asn: int) -> int | None:
+        for hint, bits in enumerate(HINT_BITS):
+            for number in (asn, EVERY_ASN):
+                slot = self.places.get((hint, page >> bits, number))
+                if slot is not None:
+                    return slot
+        return None
+
+    def hit(self, page: int, asn: int) -> bool:
+        slot = self.look(page, asn)
+        if slot is None:
+            return False
+        if self.moves_on_use and slot == self.pointer:
+            self.pointer = (self.pointer + 1) % self.size
+        return True
+
+    def remove(self, slot: int) -> None:
+        entry = self.slots.pop(slot, None)
+        if entry is not None:
+            del self.places[entry]
+
+    def write(self, page: int, asn: int, hint: int) -> None:
+        bits = HINT_BITS[hint]
+        if hint or asn == EVERY_ASN:
+            inside = [
+                slot
+                for slot, (other, block, number) in self.slots.items()
+                if (block << HINT_BITS[other]) >> max(bits, HINT_BITS[other])
+                == page >> max(bits, HINT_BITS[other])
+                and (EVERY_ASN in (asn, number) or asn == number)
+            ]
+            for slot in inside:
+                self.remove(slot)
+        self.remove(self.pointer)
+        entry = (hint, page >> bits, asn)
+        self.slots[self.pointer] = entry
+        self.places[entry] = self.pointer
+        self.pointer = (self.pointer + 1) % self.size
+
+    def forget(self, page: int, asn: int) -> None:
+        slot = self.look(page, asn)
+        if slot is not None:
+            self.remove(slot)
+
+    def forget_process(self) -> None:
+        for slot in [slot for slot, entry in self.slots.items() if entry[2] != EVERY_ASN]:
+            self.remove(slot)
+
+    def forget_all(self) -> None:
+        self.slots.clear()
+        self.places.clear()
+        self.pointer = 0
+
+
+class Reference:
+    """One CPU."""
+
+    def __init__(self, chip: str, hints: bool, asns: bool) -> None:
+        small, large, data, self.asn_bits, moves = CHIPS[chip]
+        self.code = Buffer(small, moves)
+        self.code_large = Buffer(large, moves) if large else None
+        self.data = Buffer(data, moves)
+        self.hints, self.asns = hints, asns
+        self.asn = self.root = 0
+
+    def buffers(self) -> Iterator[Buffer]:
+        yield self.code
+        yield self.data
+        if self.code_large:
+            yield self.code_large
+
+    def fill(self, buffer: Buffer, page: int, pte: int) -> None:
+        hint = pte >> 2 & 3 if self.hints else 0
+        if buffer is self.code and self.code_large:
+            if hint == 3:
+                buffer = self.code_large
+            else:
+                hint = 0
+        buffer.write(page, EVERY_ASN if pte & 2 else self.asn, hint)
+
+    def refer(self, fetch: bool, page: int, pte: int, table: int) -> int:
+        if fetch:
+            if self.code.hit(page, self.asn):
+                return 0
+            if self.code_large and self.code_large.hit(page, self.asn):
+                return 0
+        elif self.data.hit(page, self.asn):
+            return 0
+        did = MISS
+        place = (PTE_SPACE + (page >> 10)) % PAGES_OF_SPACE
+        if not self.data.hit(place, self.asn):
+            did |= DOUBLE
+            if table & 1:
+                self.fill(self.data, place, table)
+        if not pte & 1:
+            return did | UNMAPPED
+        self.fill(self.code if fetch else self.data, page, pte)
+        return did
+
+    def switch(self, root: int, asn: int) -> None:
+        if self.asns:
+            self.asn = asn % (1 << self.asn_bits)
+        elif root != self.root:
+            for buffer in self.buffers():
+                buffer.forget_process()
+        self.root = root
+
+    def event(self, kind: int, page: int, low: int, high: int) -> int:
+        if kind in (FETCH, DATA):
+            return self.refer(kind == FETCH, page, low, high)
+        if kind == SWITCH:
+            self.switch(low, high)
+        for buffer in self.buffers():
+            if kind == PAGE:
+                buffer.forget(page, self.asn)
+            elif kind == PROCESS:
+                buffer.forget_process()
+            elif kind == EVERYTHING:
+                buffer.forget_all()
+        return 0
+
+
+CHUNK = 1 << 18
+
+
+def chunks(records: np.ndarray) -> Iterator[np.ndarray]:
+    """Parts of a trace, because 10 million Python integers at once are more than a gigabyte."""
+    return (records[at : at + CHUNK] for at in range(0, len(records), CHUNK))
+
+
+def outcomes(records: np.ndarray, chip: str, hints: bool, asns: bool) -> bytes:
+    """What each record of a trace does: two 64-bit words each, as trace.h describes them."""
+    cpus: dict[int, Reference] = {}
+    found = bytearray(len(records))
+    for at, (what, says) in enumerate(word for part in chunks(records) for word in part.tolist()):
+        cpu = what >> 4 & 15
+        if cpu not in cpus:
+            cpus[cpu] = Reference(chip, hints, asns)
+        page = what >> 13 & (PAGES_OF_SPACE - 1)
+        found[at] = cpus[cpu].event(what & 15, page, says & 0xFFFFFFFF, says >> 32)
+    return bytes(found)
+
+
+def random_trace(count: int, seed: int) -> np.ndarray:
+    """References of four processes on two CPUs, with switches, invalidations, hints of all sizes,
+    pages of all processes (ASM) and invalid ones. A PTE is a function of its root and of the page,
+    so that the hints of a block agree until an invalidation changes the map of 512 pages."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.choice(
+        np.array([FETCH, DATA, SWITCH, PAGE, PROCESS, EVERYTHING], dtype=np.uint64),
+        size=count,
+        p=[0.3, 0.6895, 0.005, 0.005, 0.0003, 0.0002],
+    )
+    cpu = rng.integers(0, 2, count, dtype=np.uint64)
+    # Some pages often, some seldom; some near page-table space itself.
+    wide = rng.integers(0, 1 << 17, count, dtype=np.uint64)
+    near = rng.integers(0, 96, count, dtype=np.uint64) * np.uint64(23)
+    page = np.where(rng.random(count) < 0.7, near, wide)
+    page = np.where(rng.random(count) < 0.01, np.uint64(PTE_SPACE) + page % np.uint64(64), page)
+    version = np.cumsum(kinds == PAGE).astype(np.uint64) // np.uint64(64)
+    root = np.zeros(count, dtype=np.uint64)
+    new_root = rng.integers(1, 5, count, dtype=np.uint64)
+    for c in (0, 1):
+        mine = cpu == c
+        at = np.where((kinds == SWITCH) & mine, np.arange(count), 0)
+        last = np.maximum.accumulate(at)
+        root = np.where(mine, new_root[last], root)
+
+    def mixed(*parts: np.ndarray) -> np.ndarray:
+        word = np.zeros(count, dtype=np.uint64)
+        for part in parts:
+            word = (word ^ part) * np.uint64(0x9E3779B97F4A7C15)
+            word ^= word >> np.uint64(29)
+        return word
+
+    def pte(block: np.ndarray, pages: np.ndarray, salt: int) -> np.ndarray:
+        of_all = mixed(block, np.full(count, salt, dtype=np.uint64)) % np.uint64(4) == 0
+        whose = np.where(of_all, np.uint64(0), root)
+        word = mixed(block, whose, version, np.full(count, salt + 1, dtype=np.uint64))
+        hint = word % np.uint64(4)
+        valid = (word >> np.uint64(8)) % np.uint64(16) != 0
+        first = (word >> np.uint64(20)) % np.uint64(1 << 17) << np.uint64(9)
+        pfn = first + pages % np.uint64(512)
+        return pfn << np.uint64(4) | hint << np.uint64(2) | of_all << np.uint64(1) | valid
+
+    table = page >> np.uint64(10)
+    table_pte = pte(table >> np.uint64(9), table, 77)
+    page_pte = pte(page >> np.uint64(9), page, 5)
+    page_pte = np.where(table_pte % np.uint64(2) == 0, page_pte & ~np.uint64(1), page_pte)
+    says = table_pte << np.uint64(32) | page_pte
+    says = np.where(kinds == SWITCH, new_root << np.uint64(32) | new_root, says)
+    what = page << np.uint64(13) | cpu << np.uint64(4) | kinds
+    return np.stack([what, says], axis=1)
