@@ -21,6 +21,7 @@
 #include "arch/alpha/hw/clock.h"
 #include "arch/alpha/hw/hwrpb.h"
 #include "arch/alpha/hw/kseg.h"
+#include "arch/alpha/hw/tb_model.h"
 #include "kernel/base/bitops.h"
 #include "kernel/base/cpio.h"
 #include "kernel/base/error_text.h"
@@ -152,6 +153,17 @@ static void schedule_boot(void)
     perturb_boot(number, shift);
 }
 
+/* tbmodel=N: scripts/run --tb-model runs a model of chips with address space numbers up to N. */
+static void tb_model_boot(void)
+{
+    char text[24];
+    uint64_t asn_max;
+
+    if (boot_word(boot_command_line(), "tbmodel", text, sizeof(text)) &&
+        str_to_u64(text, &asn_max) && asn_max >= 1 && asn_max <= TB_MODEL_ASN_MAX)
+        tb_model_listen((unsigned)asn_max);
+}
+
 /* Choose the secret of the search trees (kernel/base/treap.h) by how long the boot has taken so
  * far, in cycles, and by random bytes: nobody can compute it afterwards, and a run that counts
  * instructions, which has no source of entropy, repeats exactly. */
@@ -213,6 +225,7 @@ void kernel_main(const struct boot_cpus *boot)
     printk("Megalith on Alpha, %u CPU%s present\n", bit_count(hwrpb_cpus_present()),
            bit_count(hwrpb_cpus_present()) == 1 ? "" : "s");
     thread_self()->account = account_system;
+    tb_model_boot();
     initrd = boot_initrd(&initrd_bytes);
     const struct registry *registry = boot_config(initrd, initrd_bytes);
 

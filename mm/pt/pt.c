@@ -28,6 +28,7 @@
 
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/tb.h"
+#include "arch/alpha/hw/tb_model.h"
 #include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -281,6 +282,8 @@ bool pt_root_create(struct page_table *pt, unsigned rad)
     pt->lock = (struct spinlock)SPINLOCK_INIT("page tables", RANK_PTPAGE, IPL_ASTDEL);
     if (page_alloc(PA_ZERO, PAGE_T_PT, rad, &pt->root) != 0)
         return false;
+    if (unlikely(tb_model_listens))
+        tb_model_new_root(pt->root.n);
     to = kseg_page(pt->root);
     for (unsigned i = 0; i < LAYOUT_L1_SYSTEM_USED; i++)
         to[LAYOUT_L1_SYSTEM_FIRST + i] = from[LAYOUT_L1_SYSTEM_FIRST + i];

@@ -34,12 +34,14 @@
 #include "arch/alpha/hw/layout.h"
 #include "arch/alpha/hw/pte.h"
 #include "arch/alpha/hw/tb.h"
+#include "arch/alpha/hw/tb_model.h"
 #include "kernel/base/bitops.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/ipl.h"
 #include "kernel/sched/timer.h"
 #include "mm/phys/page.h"
+#include "mm/pt/page_table.h"
 
 /* After this time without an answer: panic. An answer takes microseconds of the target's own time,
    but under an emulator its virtual CPU may wait for a host core. */
@@ -120,6 +122,18 @@ static void ask(unsigned self, cpumask_t others, const struct tb_gather *g)
     }
 }
 
+/* A model of translation buffers gives numbers to address spaces, under which a CPU keeps
+ * translations when it loads another root. Invalidation reaches those that are loaded now; so the
+ * address space gets a new number on each CPU but this one, if this one has it loaded and will
+ * invalidate by itself. That happens before the fence which precedes the read of the mask: a CPU that
+ * the read does not find sets its bit, executes MB and then sees that it needs a new number. */
+static void renumber(cpumask_t *mask, cpumask_t self)
+{
+    struct page_table *pt = container_of(mask, struct page_table, loaded);
+
+    tb_model_renumber(pt->root.n, __atomic_load_n(mask, __ATOMIC_RELAXED) & self);
+}
+
 /* Invalidate the gathered addresses on every CPU that can hold a translation of them. */
 static void flush_translations(struct tb_gather *g)
 {
@@ -129,6 +143,8 @@ static void flush_translations(struct tb_gather *g)
     cpumask_t online = __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
     cpumask_t can_hold = online | bit;
 
+    if (unlikely(tb_model_listens) && g->mask)
+        renumber(g->mask, bit);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the PTE stores precede the read of the mask */
     /* Acquire: when a CPU's bit is clear, its accesses through old translations are over. */
     if (g->mask)
@@ -187,6 +203,8 @@ void tb_flush_page(cpumask_t *mask, vaddr_t va, enum tb_reason reason)
     struct tb_gather g;
     cpumask_t bit = UINT64_C(1) << cpu_id(), can_hold;
 
+    if (unlikely(tb_model_listens))
+        renumber(mask, bit);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in flush_translations */
     can_hold = __atomic_load_n(mask, __ATOMIC_ACQUIRE);
     if (likely((can_hold & ~bit) == 0)) {

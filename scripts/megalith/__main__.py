@@ -8,7 +8,7 @@ from pathlib import Path
 
 from megalith.run import command, ends
 from megalith.run.machine import Machine
-from megalith.run.session import Inspection
+from megalith.run.session import Inspection, TbModel
 
 
 def describe(machine: Machine, cpus: list[int] | None) -> str:
@@ -47,7 +47,13 @@ def fetch_counters(machine: Machine) -> None:
     counters.fetch(machine, Path(os.environ["MEGALITH_COVERAGE"]))
 
 
-INSPECTION = Inspection(describe, source_line, function, race_lines, save)
+def tb_model(text: str) -> TbModel:
+    from megalith.tb import beside
+
+    return beside.Beside(text)
+
+
+INSPECTION = Inspection(describe, source_line, function, race_lines, save, tb_model)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -8,6 +8,7 @@
 #include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/sigcontext.h"
 #include "arch/alpha/hw/stack.h"
+#include "arch/alpha/hw/tb_model.h"
 #include "arch/alpha/hw/trapframe.h"
 #include "kernel/base/errno.h"
 #include "kernel/sys/syscall.h"
@@ -41,7 +42,9 @@ void asm_offsets(void)
     EMIT(CPU_PCB_LIVE, offsetof(struct cpu, pcb_live));
     EMIT(CPU_FP_STALE, offsetof(struct cpu, fp_stale));
     EMIT(CPU_PCB, offsetof(struct cpu, pcb));
+    EMIT(CPU_ID, offsetof(struct cpu, id));
     EMIT(CPU_SIZE, sizeof(struct cpu));
+    EMIT(TB_SITE_SWITCH, TB_SITE_SWITCH);
 
     EMIT(PCB_KSP, offsetof(struct hwpcb, ksp));
     EMIT(PCB_USP, offsetof(struct hwpcb, usp));

@@ -1,13 +1,9 @@
 /*
  * Hooks at every place where this CPU's IPL changes: SWPIPL, the entry of an interrupt, and the
- * return from a trap. They cost nothing while they are off, because there is nothing there: the
- * table .ipl_sites lists the instructions concerned, and ipl_hooks_on() replaces each of them with
- * a branch to a routine of ipl_hook.S, which calls the function set here and then does what the
+ * return from a trap. They cost nothing while they are off: the table .ipl_sites lists the
+ * instructions concerned, and ipl_hooks_on() replaces each of them (arch/alpha/hw/patch.h) with a
+ * branch to a routine of ipl_hook.S, which calls the function set here and then does what the
  * instruction did.
- *
- * A site is one aligned word, so a CPU executes either the old or the new instruction, and both
- * have the same effect on the interrupted code; an instruction cache that has the old one for some
- * time longer does no harm.
  */
 #ifndef ARCH_ALPHA_HW_IPL_HOOK_H
 #define ARCH_ALPHA_HW_IPL_HOOK_H

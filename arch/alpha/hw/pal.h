@@ -87,7 +87,8 @@ PAL_CALL1(pal_wrvptptr, PAL_WRVPTPTR)
 PAL_CALL1(pal_swpctx, PAL_SWPCTX)
 PAL_CALL1(pal_wrval, PAL_WRVAL)
 PAL_CALL0_RET(pal_rdval, PAL_RDVAL)
-PAL_CALL2(pal_tbi_raw, PAL_TBI)
+/* The same as pal_tbi() below, for what is announced to a model in another way. */
+PAL_CALL2(pal_tbi_silent, PAL_TBI)
 PAL_CALL2(pal_wrent, PAL_WRENT) /* args: entry address, selector */
 /* The same as pal_swpipl() below, for the hooks of arch/alpha/hw/ipl_hook.h only. */
 PAL_CALL1(pal_swpipl_unmetered, PAL_SWPIPL)
@@ -117,7 +118,17 @@ static inline uint64_t pal_swpipl(uint64_t ipl)
     return v0;
 }
 
-/* kind -1: all translations without ASM, -2: all translations, 3: both translations of va */
-static inline void pal_tbi(int64_t kind, uint64_t va) { pal_tbi_raw((uint64_t)kind, va); }
+/* kind -1: all translations without ASM, -2: all translations, 3: both translations of va. The table
+   .tb_sites has the address of each: they are calls while a model listens (hw/tb_model.h). */
+static inline void pal_tbi(int64_t kind, uint64_t va)
+{
+    register uint64_t a0 __asm__("$16") = (uint64_t)kind;
+    register uint64_t a1 __asm__("$17") = va;
+
+    __asm__ volatile("1: call_pal %2\n\t.pushsection .tb_sites, \"a\"\n\t.quad 1b, 0\n\t.popsection"
+                     : "+r"(a0), "+r"(a1)
+                     : "i"(PAL_TBI)
+                     : "$0", "$18", PAL_CLOBBERS);
+}
 
 #endif

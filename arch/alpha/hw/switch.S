@@ -82,7 +82,12 @@ context_switch:
     stq $22, PCB_UNIQUE($19)
     stq $2, HW_CPU($20)
     stq $20, CPU_CURRENT($2)
+    /* A call while a model of translation buffers listens (arch/alpha/hw/tb_model.h). */
+.Lsite:
     mov $20, $8
+    .pushsection .tb_sites, "a"
+    .quad .Lsite, TB_SITE_SWITCH
+    .popsection
 
     /* In user mode the CPU's floating-point registers are the thread's own (arch/alpha/hw/fp.h). */
     beq $7, 5f                  /* a thread of the kernel, which uses none */

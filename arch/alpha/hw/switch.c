@@ -3,6 +3,7 @@
 
 #include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/stack.h"
+#include "arch/alpha/hw/tb_model.h"
 
 /* The frame that context_switch pops; must match switch.S. */
 struct switch_frame {
@@ -42,5 +43,8 @@ void context_load_root(uint64_t ptbr)
     pcb->cycles = pcb->asn = 0;
     pcb->flags = t->pcb.flags & HW_FP_USED; /* FEN, as it is */
     context_load_pcb(pcb);
-    pal_tbi(-1, 0); /* the ASN is the same, so translations by the old root must be invalidated */
+    if (unlikely(tb_model_listens))
+        tb_model_root(ptbr);
+    /* The ASN is the same, so translations by the old root must be invalidated. */
+    pal_tbi_silent((uint64_t)-1, 0);
 }

@@ -281,6 +281,14 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="load a plugin into the emulator (scripts/profile has one)",
     )
+    option(
+        "--tb-model",
+        metavar="CHIP[,...]",
+        default="",
+        help="run a model of the translation buffers of 21064, 21164, 21264, several with +, or "
+        "all, and print what missed and where; then hints=on|off|both, asn=on|off|both, top=N "
+        "(rows), json=FILE, trace=FILE, check=on",
+    )
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
     option(
         "--any-end",
@@ -404,7 +412,9 @@ def settings(
     options: argparse.Namespace,
     command: list[str],
     before_stop: Callable[[Machine], None] | None,
+    extra: str = "",
 ) -> Settings:
+    """`extra`: words for the kernel besides those that the options give."""
     words = ["cmd"] if command else [terminal_word()]
     if options.schedule is not None:
         shift = Settings(b"", schedule=options.schedule).shift
@@ -415,7 +425,7 @@ def settings(
     if options.validate:
         words.append("validate")
     words += [f"share{n}={share.path}" for n, share in enumerate(options.shares)]
-    words += options.append.split()
+    words += extra.split() + options.append.split()
     line = " ".join(words)
     if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:
         raise MachineError(f"the kernel's command line holds {machines.COMMAND_LINE_MAX} bytes")
@@ -626,6 +636,25 @@ def build(programs: set[str]) -> bool:
         return subprocess.run(make, env=clean, stdin=subprocess.DEVNULL, stdout=2).returncode == 0
 
 
+def boot(
+    options: argparse.Namespace, command: list[str], wanted: Settings, inspection: Inspection
+) -> int:
+    """Runs the machine to its end. Returns the status."""
+    with Machine(wanted) as machine:
+        announce_gdb(machine, programs(options))
+        session = Session(
+            machine,
+            inspection,
+            interactive=not command,
+            seconds=options.timeout,
+            stdin=_standard_input(),
+            save=options.save,
+            programs=lambda: programs(options),
+        )
+        status = session.run()
+        return 0 if options.any_end and session.ended_by_itself() else status
+
+
 def main(
     inspection: Inspection,
     before_stop: Callable[[Machine], None] | None,
@@ -636,6 +665,8 @@ def main(
     options = p.parse_args(arguments)
     check(p, options)
     check_schedule(p, options)
+    if options.tb_model and (options.plugin or options.record is not None):
+        p.error("--tb-model does not go with --plugin and --record")
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if options.disks:
         print(
@@ -652,7 +683,8 @@ def main(
             return STATUS_CANNOT_START
         if options.replay is not None:
             return replay(options, inspection)
-        wanted = settings(options, command, before_stop)
+        model = inspection.tb_model(options.tb_model) if options.tb_model else None
+        wanted = settings(options, command, before_stop, model.kernel_word if model else "")
         if options.record is not None:
             return record(options, command, wanted, inspection)
     except SysmanError as error:
@@ -664,19 +696,14 @@ def main(
     except KeyboardInterrupt:
         return 130
     try:
-        with Machine(wanted) as machine:
-            announce_gdb(machine, programs(options))
-            session = Session(
-                machine,
-                inspection,
-                interactive=not command,
-                seconds=options.timeout,
-                stdin=_standard_input(),
-                save=options.save,
-                programs=lambda: programs(options),
-            )
-            status = session.run()
-            return 0 if options.any_end and session.ended_by_itself() else status
+        with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
+            if model:
+                plugin = model.plugin_option(wanted.kernel, wanted.memory, Path(folder))
+                wanted = dataclasses.replace(wanted, plugin=plugin)
+            status = boot(options, command, wanted, inspection)
+            if model:
+                model.finish(wanted.kernel, programs(options), Path(folder))
+            return status
     except (MachineError, OSError) as error:
         print(f"scripts/run: {error}", file=sys.stderr)
         return STATUS_CANNOT_START

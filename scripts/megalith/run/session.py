@@ -14,6 +14,7 @@ import tty
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from megalith.run import frames
 from megalith.run.control import Listener
@@ -147,6 +148,20 @@ class Inspection:
     # Writes the machine's state to a file, for this reason, with the programs by their paths in
     # the guest; returns its bytes. Raises MachineError.
     save: Callable[[Machine, Path, str, dict[str, Path]], int]
+    # Prepares a model of translation buffers (scripts/run --tb-model). Raises ValueError.
+    tb_model: Callable[[str], TbModel]
+
+
+class TbModel(Protocol):
+    """A model of translation buffers that runs beside a machine."""
+
+    kernel_word: str  # for the kernel's command line
+
+    def plugin_option(self, kernel: Path, memory: int, folder: Path) -> str:
+        """What QEMU's -plugin takes; results are left in the folder."""
+
+    def finish(self, kernel: Path, programs: dict[str, Path], folder: Path) -> None:
+        """Prints the results, after the machine's end, on standard error."""
 
 
 @dataclass

@@ -1,0 +1,34 @@
+"""The model of translation buffers beside one run of scripts/run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from megalith.tb import plan, report
+
+RESULTS = "tb.json"
+
+
+class Beside:
+    """What `run` needs of the model (TbModel of megalith.run.session)."""
+
+    def __init__(self, text: str) -> None:
+        self.plan = plan.parse(text)
+        self.kernel_word = self.plan.kernel_word
+
+    def plugin_option(self, kernel: Path, memory: int, folder: Path) -> str:
+        return plan.plugin_option(self.plan, kernel, memory, folder / RESULTS)
+
+    def finish(self, kernel: Path, programs: dict[str, Path], folder: Path) -> None:
+        if not (folder / RESULTS).is_file():
+            print("scripts/run: the model of translation buffers left no results", file=sys.stderr)
+            return
+        text = (folder / RESULTS).read_text()
+        if self.plan.json:
+            self.plan.json.write_text(text)
+        names = report.Names(kernel, programs, plan.page_types(kernel))
+        console = Console(stderr=True, width=110, highlight=False, markup=False, soft_wrap=True)
+        report.show(report.read(text), names, self.plan.top, self.plan.check, console)

@@ -1,0 +1,148 @@
+/* Reading the guest's memory (guest.h). QEMU's plugins run inside of QEMU, so this is an ordinary
+ * read; a page that the guest never wrote stays one, because the memory is not shared. */
+#include "guest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAGE_BYTES  8192u
+#define PTES        1024u
+#define THREAD_NAME 16
+
+struct guest_layout guest;
+
+static const char *memory;
+
+/* As scripts/megalith/run/guest_memory.py: the only mapping without a file of exactly that size. */
+bool guest_find(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+
+    while (maps && fgets(line, sizeof(line), maps)) {
+        unsigned long start, end;
+        int path = 0;
+
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &path) < 2)
+            continue;
+        if (end - start == guest.ram && (path == 0 || line[path] == 0)) {
+            memory = (const char *)start; /* NOLINT */
+            break;
+        }
+    }
+    if (maps)
+        fclose(maps);
+    return memory != NULL;
+}
+
+bool guest_found(void) { return memory != NULL; }
+
+static bool copy(uint64_t at, void *to, size_t nbytes)
+{
+    if (at > guest.ram || nbytes > guest.ram - at)
+        return false;
+    memcpy(to, memory + at, nbytes);
+    return true;
+}
+
+uint64_t guest_quad(uint64_t va)
+{
+    uint64_t value = 0;
+
+    if (in_kseg(va))
+        copy(va - KSEG, &value, sizeof(value));
+    return value;
+}
+
+/* ---- page tables ---- */
+
+static uint64_t entry(uint64_t pfn, unsigned index)
+{
+    uint64_t pte = 0;
+
+    copy(pfn * PAGE_BYTES + 8 * index, &pte, sizeof(pte));
+    return pte;
+}
+
+static struct tb_pte decoded(uint64_t pte)
+{
+    return (struct tb_pte){
+        .valid = pte & 1, .asm_ = pte >> 4 & 1, .gh = pte >> 5 & 3, .pfn = pte >> 32};
+}
+
+static uint64_t table_of(uint64_t root, uint64_t va)
+{
+    uint64_t upper = entry(root, va >> 33 & (PTES - 1));
+
+    return upper & 1 ? entry(upper >> 32, va >> 23 & (PTES - 1)) : 0;
+}
+
+struct tb_walk guest_walk(uint64_t root, uint64_t va)
+{
+    uint64_t table = table_of(root, va);
+    uint64_t pte = table & 1 ? entry(table >> 32, va >> 13 & (PTES - 1)) : 0;
+
+    return (struct tb_walk){.page = decoded(pte), .table = decoded(table)};
+}
+
+bool guest_block_agrees(uint64_t root, uint64_t va)
+{
+    uint64_t table = table_of(root, va), first, pages;
+    unsigned index = va >> 13 & (PTES - 1);
+
+    if (!(table & 1))
+        return true;
+    first = entry(table >> 32, index);
+    pages = UINT64_C(1) << 3 * (first >> 5 & 3);
+    index &= ~(unsigned)(pages - 1);
+    first = entry(table >> 32, index);
+    if ((first >> 32) % pages != 0)
+        return false;
+    for (unsigned i = 1; i < pages; i++)
+        if (entry(table >> 32, index + i) != first + ((uint64_t)i << 32))
+            return false;
+    return true;
+}
+
+/* ---- who ---- */
+
+/* Copy a text of the kernel, from KSEG or through the page tables. */
+static void text(uint64_t root, uint64_t va, char *to, size_t size)
+{
+    memset(to, 0, size);
+    if (!in_kseg(va)) {
+        struct tb_pte page = guest_walk(root, va).page;
+
+        if (!page.valid)
+            return;
+        va = KSEG + page.pfn * PAGE_BYTES + va % PAGE_BYTES;
+    }
+    copy(va - KSEG, to, size - 1);
+    for (char *p = to; *p; p++)
+        if (*p < ' ' || *p == '"' || *p == '\\' || *p == 127)
+            *p = '?';
+}
+
+void guest_program(uint64_t root, unsigned cpu, char name[NAME_BYTES])
+{
+    uint64_t thread = guest_quad(guest.cpus + cpu * guest.cpu_size);
+
+    memset(name, 0, NAME_BYTES);
+    if (thread)
+        text(root, thread + guest.thread_name, name, THREAD_NAME + 1);
+}
+
+unsigned guest_page(uint64_t root, uint64_t pfn, char section[NAME_BYTES])
+{
+    uint64_t at = guest_quad(guest.page_db) + pfn * guest.page_size;
+    unsigned type = guest_quad(at + (guest.page_type & ~7ull)) >> 8 * (guest.page_type & 7) & 0xFF;
+    uint64_t gsd;
+
+    memset(section, 0, NAME_BYTES);
+    if (type != guest.type_section)
+        return type;
+    gsd = guest_quad(guest_quad(at + guest.page_owner) + guest.section_gsd);
+    if (gsd)
+        text(root, gsd + guest.gsd_name, section, NAME_BYTES);
+    return type;
+}

@@ -1,0 +1,45 @@
+/* What the plugin reads in the guest's memory, without the guest's help: page tables, the owner of a
+ * page, who runs. Addresses and offsets come from the kernel's debugging information. */
+#ifndef MEGALITH_TB_GUEST_H
+#define MEGALITH_TB_GUEST_H
+
+#include "model.h"
+
+#define NAME_BYTES 44
+
+/* Set before the machine runs; constant. */
+extern struct guest_layout {
+    uint64_t ram;                /* bytes of memory */
+    uint64_t watch;              /* tb_announced */
+    uint64_t image;              /* where the kernel begins; PALcode is below */
+    uint64_t cpus, cpu_size;     /* struct cpu of each, whose first member is current */
+    uint64_t thread_name;        /* offset; 16 bytes */
+    uint64_t page_db, page_size; /* the variable; an entry */
+    uint64_t page_type, page_owner, type_section; /* offsets; the value */
+    uint64_t section_gsd, gsd_name;               /* offsets */
+} guest;
+
+#define KSEG       UINT64_C(0xFFFFFC0000000000)
+#define KSEG_SHIFT 41
+static inline bool in_kseg(uint64_t va) { return va >> KSEG_SHIFT == KSEG >> KSEG_SHIFT; }
+
+/* Find the guest's memory in this process. False: it is not there. */
+bool guest_find(void);
+bool guest_found(void);
+
+/* A quadword at a KSEG address; 0 if that is no memory. */
+uint64_t guest_quad(uint64_t va);
+
+/* The PTEs of va under the level-1 page with this PFN. */
+struct tb_walk guest_walk(uint64_t root, uint64_t va);
+
+/* Do the PTEs of the block that holds va, by the hint of its PTE, agree but for consecutive PFNs? */
+bool guest_block_agrees(uint64_t root, uint64_t va);
+
+/* Name of the thread that runs on the CPU. */
+void guest_program(uint64_t root, unsigned cpu, char name[NAME_BYTES]);
+
+/* Type of the page (enum page_type of the kernel), and, of a section's page, the section's name. */
+unsigned guest_page(uint64_t root, uint64_t pfn, char section[NAME_BYTES]);
+
+#endif

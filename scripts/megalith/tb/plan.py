@@ -1,0 +1,124 @@
+"""The option --tb-model of scripts/run: what it asks for, and what the plugin is told.
+
+    CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE][,check=on]
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+from megalith.debug.layouts import Kernel
+from megalith.run.guest_memory import data_address
+from megalith.tb import programs
+
+# By chip: the highest address space number.
+CHIPS = {"21064": 63, "21164": 127, "21264": 255}
+MODELS_MAX = 8  # of the plugin
+SWITCH = {"on": (1,), "off": (0,), "both": (1, 0)}
+HELP = "CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE][,check=on]"
+
+
+@dataclass
+class Plan:
+    """What one run models."""
+
+    chips: list[str]
+    hints: tuple[int, ...] = (1,)
+    asns: tuple[int, ...] = (1,)
+    top: int = 10
+    json: Path | None = None
+    trace: Path | None = None
+    check: bool = False
+    models: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.models = list(product(self.chips, self.hints, self.asns))
+
+    @property
+    def kernel_word(self) -> str:
+        """For the kernel's command line: the numbers that every one of the chips has."""
+        return f"tbmodel={min(CHIPS[chip] for chip in self.chips)}"
+
+
+def parse(text: str) -> Plan:
+    """Raises ValueError, whose text says what is wrong."""
+    first, *words = text.split(",")
+    chips = list(CHIPS) if first == "all" else first.split("+")
+    for chip in chips:
+        if chip not in CHIPS:
+            raise ValueError(f"{chip}: no chip; there are {', '.join(CHIPS)}, and all")
+    found: dict = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in ("hints", "asn") and value in SWITCH:
+            found["asns" if name == "asn" else name] = SWITCH[value]
+        elif name == "check" and value in ("on", "off"):
+            found[name] = value == "on"
+        elif name == "top" and value.isdigit():
+            found[name] = int(value)
+        elif name in ("json", "trace") and value:
+            found[name] = Path(value)
+        else:
+            raise ValueError(f"{word}: the form is {HELP}")
+    plan = Plan(chips, **found)
+    if len(set(plan.models)) != len(plan.models) or len(plan.models) > MODELS_MAX:
+        raise ValueError(f"{text}: 1 to {MODELS_MAX} different models run at once")
+    return plan
+
+
+@cache
+def plugin_version() -> int:
+    """Of the plugin interface, for the emulator that is installed: QEMU 9 refuses version 1."""
+    words = ["qemu-system-alpha", "--version"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    number = re.search(r"version (\d+)", said)
+    return 2 if number and int(number[1]) >= 9 else 1
+
+
+def layout(kernel: Path, memory: int) -> dict[str, int]:
+    """Where the plugin finds things in the guest's memory: the words of struct guest_layout."""
+    view = Kernel(kernel.read_bytes(), None)  # type: ignore[arg-type]  # no memory is read
+    page = view.structure("page", "mm/phys/page.c")
+    cpu = view.structure("cpu", "arch/alpha/hw/cpu.c")
+    thread = view.structure("thread", "kernel/sched/thread.c")
+    section = view.structure("section", "mm/section/section.c")
+    gsd = view.structure("gsd", "mm/section/section_gsd.c")
+    return {
+        "ram": memory,
+        "watch": data_address(kernel, "tb_announced"),
+        "image": data_address(kernel, "_kernel_start"),
+        "cpus": data_address(kernel, "cpus"),
+        "cpu_size": cpu.size,
+        "thread_name": thread.offset("name"),
+        "page_db": data_address(kernel, "page_db"),
+        "page_size": page.size,
+        "page_type": page.offset("type"),
+        "page_owner": page.offset("owner"),
+        "type_section": page_types(kernel)["PAGE_T_GLOBAL"],
+        "section_gsd": section.offset("gsd"),
+        "gsd_name": gsd.offset("name"),
+    }
+
+
+def page_types(kernel: Path) -> dict[str, int]:
+    """enum page_type of the kernel."""
+    view = Kernel(kernel.read_bytes(), None)  # type: ignore[arg-type]
+    return view.enumeration("page_type", "mm/phys/page.c")
+
+
+def plugin_option(plan: Plan, kernel: Path, memory: int, out: Path) -> str:
+    """What QEMU's -plugin takes. A comma in a name is doubled."""
+    version = plugin_version()
+    sources = ["model.c", "guest.c", "plugin.c"]
+    flags = ["-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={version}", "-lpthread"]
+    words = [str(programs.compiled(f"plugin{version}", sources, flags)), f"out={out}"]
+    words += [f"{name}={value:#x}" for name, value in layout(kernel, memory).items()]
+    words += [f"model={chip}:{hints}:{asns}" for chip, hints, asns in plan.models]
+    words += [f"trace={plan.trace.resolve()}"] if plan.trace else []
+    words += ["check=on"] if plan.check else []
+    return ",".join(word.replace(",", ",,") for word in words)
