@@ -40,7 +40,7 @@ from megalith.run.paths import (
     symbols_of_socket,
 )
 from megalith.run.recording import RecordingError
-from megalith.run.session import SIGNAL_BASE, STATUS_TIMEOUT, Inspection, Session
+from megalith.run.session import SIGNAL_BASE, STATUS_PANIC, STATUS_TIMEOUT, Inspection, Session
 
 STATUS_CANNOT_START = 126
 SCHEDULE_MAX = (1 << 32) - 1
@@ -701,8 +701,8 @@ def main(
                 plugin = model.plugin_option(wanted.kernel, wanted.memory, Path(folder))
                 wanted = dataclasses.replace(wanted, plugin=plugin)
             status = boot(options, command, wanted, inspection)
-            if model:
-                model.finish(wanted.kernel, programs(options), Path(folder))
+            if model and not model.finish(wanted.kernel, programs(options), Path(folder)):
+                return status or STATUS_PANIC
             return status
     except (MachineError, OSError) as error:
         print(f"scripts/run: {error}", file=sys.stderr)

@@ -160,8 +160,9 @@ class TbModel(Protocol):
     def plugin_option(self, kernel: Path, memory: int, folder: Path) -> str:
         """What QEMU's -plugin takes; results are left in the folder."""
 
-    def finish(self, kernel: Path, programs: dict[str, Path], folder: Path) -> None:
-        """Prints the results, after the machine's end, on standard error."""
+    def finish(self, kernel: Path, programs: dict[str, Path], folder: Path) -> bool:
+        """Prints the results, after the machine's end, on standard error. False: the kernel did
+        what it did not announce, or translations were wrong."""
 
 
 @dataclass

@@ -22,13 +22,18 @@ class Beside:
     def plugin_option(self, kernel: Path, memory: int, folder: Path) -> str:
         return plan.plugin_option(self.plan, kernel, memory, folder / RESULTS)
 
-    def finish(self, kernel: Path, programs: dict[str, Path], folder: Path) -> None:
+    def finish(self, kernel: Path, programs: dict[str, Path], folder: Path) -> bool:
         if not (folder / RESULTS).is_file():
             print("scripts/run: the model of translation buffers left no results", file=sys.stderr)
-            return
+            return False
         text = (folder / RESULTS).read_text()
         if self.plan.json:
             self.plan.json.write_text(text)
         names = report.Names(kernel, programs, plan.page_types(kernel))
         console = Console(stderr=True, width=110, highlight=False, markup=False, soft_wrap=True)
-        report.show(report.read(text), names, self.plan.top, self.plan.check, console)
+        found = report.read(text)
+        report.show(found, names, self.plan.top, console)
+        wrong = report.complaints(found)
+        for line in wrong:
+            print(f"translation buffers: {line}", file=sys.stderr)
+        return not wrong

@@ -132,16 +132,55 @@ void guest_program(uint64_t root, unsigned cpu, char name[NAME_BYTES])
         text(root, thread + guest.thread_name, name, THREAD_NAME + 1);
 }
 
+#define SECTIONS_MAX 4096 /* a list that is longer is being changed */
+#define EXTENTS_MAX  64
+
+/* Is the frame one of these stretches, which together have npages? */
+static bool in_extents(uint64_t extents, uint64_t npages, uint64_t pfn)
+{
+    for (unsigned i = 0; i < EXTENTS_MAX && npages; i++, extents += 16) {
+        uint64_t first = guest_quad(extents), n = guest_quad(extents + 8);
+
+        if (n == 0)
+            return false;
+        if (n > npages)
+            n = npages;
+        if (pfn - first < n)
+            return true;
+        npages -= n;
+    }
+    return false;
+}
+
+/* The section whose frames were known from its creation on and include this one; 0: none. The pages
+ * of other sections know their owner. */
+static uint64_t section_of(uint64_t pfn)
+{
+    uint64_t at = guest_quad(guest.sections);
+
+    for (unsigned i = 0; i < SECTIONS_MAX && at && at != guest.sections; i++) {
+        uint64_t s = at - guest.section_link, npages = guest_quad(s + guest.section_npages);
+        uint64_t first = guest_quad(s + guest.section_first);
+        uint64_t extents = guest_quad(s + guest.section_extents);
+
+        if (extents ? in_extents(extents, npages, pfn) : first && pfn - first < npages)
+            return s;
+        at = guest_quad(at);
+    }
+    return 0;
+}
+
 unsigned guest_page(uint64_t root, uint64_t pfn, char section[NAME_BYTES])
 {
     uint64_t at = guest_quad(guest.page_db) + pfn * guest.page_size;
     unsigned type = guest_quad(at + (guest.page_type & ~7ull)) >> 8 * (guest.page_type & 7) & 0xFF;
-    uint64_t gsd;
+    uint64_t owner, gsd;
 
     memset(section, 0, NAME_BYTES);
     if (type != guest.type_section)
         return type;
-    gsd = guest_quad(guest_quad(at + guest.page_owner) + guest.section_gsd);
+    owner = guest_quad(at + guest.page_owner);
+    gsd = guest_quad((owner ? owner : section_of(pfn)) + guest.section_gsd);
     if (gsd)
         text(root, gsd + guest.gsd_name, section, NAME_BYTES);
     return type;

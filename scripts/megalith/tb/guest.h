@@ -15,8 +15,10 @@ extern struct guest_layout {
     uint64_t cpus, cpu_size;     /* struct cpu of each, whose first member is current */
     uint64_t thread_name;        /* offset; 16 bytes */
     uint64_t page_db, page_size; /* the variable; an entry */
-    uint64_t page_type, page_owner, type_section; /* offsets; the value */
-    uint64_t section_gsd, gsd_name;               /* offsets */
+    uint64_t page_type, page_owner, type_section;            /* offsets; the value */
+    uint64_t section_gsd, gsd_name;                          /* offsets */
+    uint64_t sections, section_link;                         /* the list of all; offset */
+    uint64_t section_first, section_npages, section_extents; /* offsets */
 } guest;
 
 #define KSEG       UINT64_C(0xFFFFFC0000000000)

@@ -1,6 +1,6 @@
 """The option --tb-model of scripts/run: what it asks for, and what the plugin is told.
 
-    CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE][,check=on]
+CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE][,check=on]
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from megalith.tb import programs
 CHIPS = {"21064": 63, "21164": 127, "21264": 255}
 MODELS_MAX = 8  # of the plugin
 SWITCH = {"on": (1,), "off": (0,), "both": (1, 0)}
-HELP = "CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE][,check=on]"
+HELP = (
+    "CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE]"
+    "[,check=on]"
+)
 
 
 @dataclass
@@ -102,6 +105,11 @@ def layout(kernel: Path, memory: int) -> dict[str, int]:
         "type_section": page_types(kernel)["PAGE_T_GLOBAL"],
         "section_gsd": section.offset("gsd"),
         "gsd_name": gsd.offset("name"),
+        "sections": view.variable("sections", "mm/section/section.c"),
+        **{
+            f"section_{name}": section.offset(name)
+            for name in ("link", "first", "npages", "extents")
+        },
     }
 
 

@@ -100,27 +100,29 @@ static uint64_t instructions(int where)
 {
     uint64_t sum = 0;
 
-    for (unsigned i = 0; i < CPUS_MAX; i++)
-        sum += ((uint64_t *)qemu_plugin_scoreboard_find(board, i))[where];
+    for (int i = 0; i < qemu_plugin_num_vcpus(); i++)
+        sum += ((uint64_t *)qemu_plugin_scoreboard_find(board, (unsigned)i))[where];
     return sum;
 }
 #endif
 
-/* How many instructions had been executed when the guest read its clock: with --icount that is the
- * time it read, but for a constant. The first MARKS_MAX times. */
+/* How many instructions had been executed when the guest read its clock (with --icount that is the
+ * time it read, but for a constant), and loads and stores of that CPU. The first MARKS_MAX times. */
 #define MARKS_MAX 65536
 
-static uint64_t marks[MARKS_MAX];
+static struct mark {
+    uint64_t instructions, accesses;
+} marks[MARKS_MAX];
 static unsigned nmarks; /* atomic */
 
 static void on_clock(unsigned cpu, void *data)
 {
     unsigned at = __atomic_fetch_add(&nmarks, 1, __ATOMIC_RELAXED);
 
-    (void)cpu;
     (void)data;
     if (at < MARKS_MAX)
-        marks[at] = instructions(OUTSIDE) + instructions(PALCODE);
+        marks[at] = (struct mark){instructions(OUTSIDE) + instructions(PALCODE),
+                                  cpus[cpu].references[TB_DATA] + cpus[cpu].bypassed};
 }
 
 /* ---- misses ---- */
@@ -396,7 +398,8 @@ static void write_marks(FILE *f)
 
     fputs("{\"what\": \"clock\", \"read_at\": [", f);
     for (unsigned i = 0; i < n; i++)
-        fprintf(f, "%s%" PRIu64, i ? ", " : "", marks[i]);
+        fprintf(f, "%s[%" PRIu64 ", %" PRIu64 "]", i ? ", " : "", marks[i].instructions,
+                marks[i].accesses);
     fputs("]}\n", f);
 }
 
@@ -454,6 +457,11 @@ static bool parse_layout(const char *name, const char *value)
         {"type_section", &guest.type_section},
         {"section_gsd", &guest.section_gsd},
         {"gsd_name", &guest.gsd_name},
+        {"sections", &guest.sections},
+        {"section_link", &guest.section_link},
+        {"section_first", &guest.section_first},
+        {"section_npages", &guest.section_npages},
+        {"section_extents", &guest.section_extents},
     };
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)

@@ -15,7 +15,8 @@ FLAGS = ("-O3", "-g", "-Wall", "-Wextra", "-Werror")
 
 
 def compiled(name: str, sources: Sequence[str], flags: Sequence[str] = ()) -> Path:
-    """build/tb/NAME-DIGEST, compiled from these sources of this folder unless it is there."""
+    """build/tb/NAME-DIGEST, compiled from these sources of this folder unless it is there. Raises
+    OSError."""
     texts = [path.read_bytes() for path in sorted(FOLDER.glob("*.[ch]"))]
     mark = hashlib.sha256(b"".join(texts) + repr((FLAGS, flags)).encode()).hexdigest()[:16]
     target = BUILD / f"tb/{name}-{mark}"
@@ -23,7 +24,9 @@ def compiled(name: str, sources: Sequence[str], flags: Sequence[str] = ()) -> Pa
         target.parent.mkdir(parents=True, exist_ok=True)
         made = target.with_suffix(".new")
         files = [str(FOLDER / source) for source in sources]
-        subprocess.run(["gcc", *FLAGS, *flags, *files, "-o", str(made)], check=True)
+        words = ["gcc", *FLAGS, *flags, *files, "-o", str(made)]
+        if subprocess.run(words).returncode:
+            raise OSError(f"{target.name} could not be compiled")
         made.rename(target)
     return target
 

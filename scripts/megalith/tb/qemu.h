@@ -38,6 +38,7 @@ struct qemu_plugin_u64 {
     size_t offset;
 };
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element);
+int qemu_plugin_num_vcpus(void); /* those that have been started */
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned cpu);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
                                                          struct qemu_plugin_u64 at, uint64_t add);

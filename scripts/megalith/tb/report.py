@@ -37,7 +37,8 @@ class Found:
     cpus: list[dict]
     models: list[list[dict]]  # by the plan's order: of each CPU
     origins: list[dict]
-    clock: list[int]  # instructions executed when the guest read its clock
+    # When the guest read its clock: instructions executed, and the CPU's loads and stores.
+    clock: list[tuple[int, int]]
 
     @property
     def instructions(self) -> int:
@@ -62,10 +63,16 @@ def read(text: str) -> Found:
         grouped.setdefault((counts["chip"], counts["hints"], counts["asns"]), []).append(counts)
     (machine,) = (line for line in lines if line["what"] == "machine")
     (clock,) = (line for line in lines if line["what"] == "clock")
-    return Found(machine, of["cpu"], list(grouped.values()), of["origin"], clock["read_at"])
+    return Found(
+        machine,
+        of["cpu"],
+        list(grouped.values()),
+        of["origin"],
+        [(n, refs) for n, refs in clock["read_at"]],
+    )
 
 
-def complaints(found: Found, check: bool) -> list[str]:
+def complaints(found: Found) -> list[str]:
     """Errors of the kernel that the run shows, in words."""
     wrong = []
     for cpu in found.cpus:
@@ -85,8 +92,10 @@ def complaints(found: Found, check: bool) -> list[str]:
         if counts["asn_reuse"]:
             wrong.append(f"{name}: {counts['asn_reuse']} address space numbers given away twice")
         if counts["overlaps"]:
-            wrong.append(f"{name}: {counts['overlaps']} entries inside a block were not invalidated")
-        if check and counts["stale"]:
+            wrong.append(
+                f"{name}: {counts['overlaps']} entries inside a block were not invalidated"
+            )
+        if counts["stale"]:
             wrong.append(f"{name}: {counts['stale']} references by translations out of date")
     return wrong
 
@@ -143,7 +152,7 @@ def table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Ta
     return made
 
 
-def show(found: Found, names: Names, top: int, check: bool, console: Console) -> None:
+def show(found: Found, names: Names, top: int, console: Console) -> None:
     """Prints the tables. `top`: rows of each that says where misses come from."""
     total = found.instructions
     on = ("off", "on")
@@ -186,5 +195,3 @@ def show(found: Found, names: Names, top: int, check: bool, console: Console) ->
         ]
         if head != "section" or set(misses) - {"(none)"}:
             console.print(table("", (head, "misses", "%", "double"), found_rows))
-    for line in complaints(found, check):
-        console.print(f"translation buffers: {line}")

@@ -49,6 +49,7 @@ KINDS = (
     "missing unlock on an error path",
     "use after free in pool",
     "unchecked user pointer",
+    "wrong translation",
 )
 KEYS = {"kind", "what", "file", "old", "new", "checks"}
 # The files that a build of kernel and host tests needs, and the build so far.

@@ -1,0 +1,196 @@
+"""scripts/run --tb-model: what the plugin counts is what a program with known numbers does, what
+the kernel announces is what PALcode executes, and a trace gives the same misses again."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from megalith.run.paths import TOP
+from megalith.tb import plan, programs, report
+
+PAGES, ROUNDS, TIMES = 300, 3, 5
+# A round of walk_pages() executes 2 + 4 * PAGES + 2 instructions, among them PAGES loads. It is
+# called with one round, and then with ROUNDS more.
+WALKED = PAGES * (2 + ROUNDS) * TIMES
+PROGRAM = """
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+static unsigned long now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ul + t.tv_nsec;
+}
+__attribute__((noinline)) void walk_pages(char *first, long rounds)
+{
+    char *at;
+    long left;
+    __asm__ volatile("1: mov %2, %0\\n\\tlda %1, %4\\n"
+                     "2: ldl $1, 0(%0)\\n\\tlda %0, 8192(%0)\\n\\tsubq %1, 1, %1\\n\\tbne %1, 2b\\n"
+                     "\\tsubq %3, 1, %3\\n\\tbne %3, 1b"
+                     : "=&r"(at), "=&r"(left), "+r"(first), "+r"(rounds)
+                     : "i"(PAGES)
+                     : "$1", "memory");
+}
+int main(void)
+{
+    char *p = mmap(0, PAGES * 8192l, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned long t[3 * TIMES];
+    for (long i = 0; i < PAGES; i++)
+        p[8192 * i] = 1;
+    for (int i = 0; i < TIMES; i++) {
+        t[3 * i] = now();
+        walk_pages(p, 1);
+        t[3 * i + 1] = now();
+        walk_pages(p, 1 + ROUNDS);
+        t[3 * i + 2] = now();
+    }
+    for (int i = 0; i < 3 * TIMES; i++)
+        printf("%lu\\n", t[i]);
+    return 0;
+}
+"""
+
+
+def run(folder: Path, model: str, *words: str) -> tuple[report.Found, str, str]:
+    """The counts, standard output, and what scripts/run printed."""
+    results = folder / "results"
+    done = subprocess.run(
+        [str(TOP / "scripts/run"), "--tb-model", f"{model},json={results}", *words],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return report.read(results.read_text()), done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.Found, list[int], str, Path]:
+    """A run of the program with known numbers on all chips, with a trace."""
+    folder = tmp_path_factory.mktemp("tb")
+    (folder / "known.c").write_text(PROGRAM)
+    flags = ["-O2", "-static", "-Wl,--no-relax"]
+    flags += [f"-D{n}={v}" for n, v in (("PAGES", PAGES), ("ROUNDS", ROUNDS), ("TIMES", TIMES))]
+    words = ["alpha-linux-gnu-gcc", *flags, "known.c", "-o", "known"]
+    subprocess.run(words, cwd=folder, check=True)
+    trace = folder / "trace"
+    found, out, said = run(
+        folder, f"all,hints=both,trace={trace}", "--icount", "--add", f"{folder}/known:/known",
+        "--", "/known",
+    )  # fmt: skip
+    return found, [int(line) for line in out.split()], said, trace
+
+
+def test_instructions_are_those_of_icount(known) -> None:
+    """With --icount an instruction is a nanosecond, so every time that the program read is a count
+    of instructions, but for one constant."""
+    found, times, _, _ = known
+    counts = {instructions for instructions, _ in found.clock}
+    constants = {times[0] - count for count in counts}
+    fitting = [c for c in constants if all(time - c in counts for time in times)]
+    assert len(fitting) == 1
+
+
+def test_references_are_those_of_the_program(known) -> None:
+    found, times, _, _ = known
+    counts = {instructions for instructions, _ in found.clock}
+    (constant,) = (c for c in {times[0] - n for n in counts} if all(t - c in counts for t in times))
+    by_time = {instructions + constant: accesses for instructions, accesses in found.clock}
+    # A clock interrupt now and then adds to one of them, so the least of each counts.
+    pairs = [(times[3 * n], times[3 * n + 1], times[3 * n + 2]) for n in range(TIMES)]
+    one = min(b - a for a, b, _ in pairs)
+    more = min(c - b for _, b, c in pairs)
+    assert more - one == ROUNDS * (4 + 4 * PAGES)
+    one = min(by_time[b] - by_time[a] for a, b, _ in pairs)
+    more = min(by_time[c] - by_time[b] for _, b, c in pairs)
+    assert more - one == ROUNDS * PAGES
+
+
+def test_a_walk_that_exceeds_every_buffer_misses_at_each_page(known) -> None:
+    """More pages in turn than any chip has entries: each reference misses, in the data buffer
+    alone, and the report names program and kind."""
+    found, _, said, _ = known
+    names = [(m[0]["chip"], m[0]["hints"]) for m in found.models]
+    assert names == [(chip, hints) for chip in plan.CHIPS for hints in (1, 0)]
+    kernel = TOP / "build/megalith.elf"
+    types = plan.page_types(kernel)
+    walked = [
+        origin
+        for origin in found.origins
+        if origin["program"] == "known" and max(origin["misses"]) >= WALKED
+    ]
+    assert len(walked) == 1
+    assert walked[0]["misses"] == [WALKED] * len(names)
+    assert walked[0]["kind"] == types["PAGE_T_PROCESS"] and walked[0]["stream"] == 1
+    # Round robin replaces the page of PTEs each time that the buffer has been filled once. Not last
+    # used keeps it, because each miss uses it.
+    for doubles, keeps in zip(walked[0]["doubles"][::2], (True, True, False)):
+        assert doubles <= 4 if keeps else doubles == pytest.approx(WALKED / 127, rel=0.1)
+    assert re.search(r"(?m)^private memory, 1 page an entry ", said)
+    assert "known, data" in said
+
+
+def test_a_trace_gives_the_same_misses(known) -> None:
+    found, _, _, trace = known
+    for n, (chip, hints) in enumerate((chip, hints) for chip in plan.CHIPS for hints in (1, 0)):
+        words = [str(programs.replay()), chip, f"hints={('off', 'on')[hints]}", "asn=on"]
+        with open(trace, "rb") as source:
+            said = subprocess.run(words, stdin=source, capture_output=True, text=True, check=True)
+        counts = dict(line.split() for line in said.stdout.splitlines())
+        for name in ("fetch_misses", "data_misses", "fetch_doubles", "data_doubles"):
+            assert int(counts[name]) == found.sum(n, name), (chip, hints, name)
+        assert int(counts["cycles_least"]) == found.sum(n, "least")
+
+
+@pytest.mark.parametrize("cpus", (1, 4))
+def test_what_is_announced_is_what_palcode_executes(tmp_path: Path, cpus: int) -> None:
+    """Many processes, sections, invalidations from other CPUs: nothing is used that the page tables
+    do not say (on one CPU; another may use a translation until it is asked), and no number is given
+    away twice, though they are used up several times."""
+    words = ["--smp", str(cpus), "-m", "1G", "--tests"]
+    words += ["--", "/tests/share_section", "--fluid", "--name", "X", "--size", "64M"]
+    check = ",check=on" if cpus == 1 else ""
+    found, _, said = run(tmp_path, f"21064,asn=both{check}", *words, "--processes", "90")
+    assert report.complaints(found) == [], said
+    assert found.of_cpus("roots") > 90
+    if cpus == 1:
+        assert found.cpus[0]["highest_asn"] == 63 and found.cpus[0]["flushes"] > 0
+    assert found.misses(1) > found.misses(0), "without numbers each switch flushes"
+
+
+def test_errors_are_named() -> None:
+    """One line for each of the ways in which a run can be wrong."""
+    cpu = {"what": "cpu", "cpu": 2, "roots": 3, "swpctx": 2, "invalidations": 7, "changes": 1}
+    cpu |= {"tbi": 8, "disagreements": 0}
+    model = {"what": "model", "cpu": 2, "chip": "21264", "hints": 1, "asns": 1}
+    model |= {"asn_reuse": 0, "overlaps": 0, "stale": 0}
+    rest = [{"what": "machine"}, {"what": "clock", "read_at": []}]
+
+    def wrong(**changed: int) -> list[str]:
+        lines = [cpu | changed, model | changed, *rest]
+        return report.complaints(report.read("\n".join(map(json.dumps, lines))))
+
+    assert wrong() == []
+    for changed in ({"tbi": 9}, {"swpctx": 4}, {"disagreements": 1}, {"asn_reuse": 1}):
+        assert len(wrong(**changed)) == 1
+    for changed in ({"overlaps": 1}, {"stale": 1}):
+        assert len(wrong(**changed)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ("21364", "21264,hints=maybe", "21264,", "all,hints=both,asn=both", "21264+21264")
+)
+def test_wrong_options_are_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        plan.parse(text)
+    done = subprocess.run(
+        [str(TOP / "scripts/run"), "--tb-model", text, "--", "/bin/true"],
+        capture_output=True,
+        env={"MEGALITH_BUILT": "1", "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode in (2, 126)
