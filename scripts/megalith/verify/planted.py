@@ -207,6 +207,7 @@ TELLING = (
     r"^(.*runtime error: .*)",
     r"^(Bail out! .*)",
     r"^(not ok .*)",
+    r"^translation buffers: (CPU .*)",
     r"^scripts/run: (.*)",
 )
 
