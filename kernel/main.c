@@ -10,7 +10,7 @@
  *   6. the other CPUs;
  *   7. reservations of the registry;
  *   8. paged pool, sections, logical names;
- *   9. file systems, console, traces;
+ *   9. disks, file systems, console, traces;
  *  10. first process.
  */
 #include "kernel/main.h"
@@ -33,6 +33,7 @@
 #include "kernel/boot_config.h"
 #include "kernel/boot_word.h"
 #include "kernel/drivers/resmem_driver.h"
+#include "kernel/drivers/virtio/disk.h"
 #include "kernel/event/event.h"
 #include "kernel/io/file.h"
 #include "kernel/io/random.h"
@@ -267,6 +268,7 @@ void kernel_main(const struct boot_cpus *boot)
     section_pfn_boot();
     resmem_census_boot();
     terminal_boot();
+    virtio_disk_boot();
     io_boot(initrd, initrd_bytes);
     socket_boot();
     posix_socket_boot();

@@ -31,6 +31,7 @@ LAYERS = [
     ("mm/check",),
     ("kernel/lnm",),
     ("kernel/event",),
+    ("kernel/block",),
     ("kernel/drivers",),
     ("kernel/fs",),
     ("kernel/io",),

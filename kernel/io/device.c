@@ -145,7 +145,7 @@ const struct file_ops *device_ops(uint32_t rdev)
 void device_boot(void)
 {
     for (unsigned k = 0; k < ARRAY_SIZE(nodes); k++) {
-        int err = tree_device(nodes[k].path, nodes[k].mode, nodes[k].rdev);
+        int err = tree_device(nodes[k].path, S_IFCHR | nodes[k].mode, nodes[k].rdev);
 
         if (err && err != -EEXIST)
             printk("%s: cannot be created (error %d)\n", nodes[k].path, err);
@@ -189,6 +189,7 @@ void io_boot(const void *initrd, uint64_t nbytes)
     need_directory("/proc", 0555);
     device_links();
     device_boot(); /* before the archive, so that it cannot use these names for other files */
+    disk_files_boot();
     if (initrd && nbytes)
         initrd_boot(inode_root, initrd, nbytes);
     poll_boot();

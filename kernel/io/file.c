@@ -222,6 +222,8 @@ static const struct file_ops *ops_of(const struct inode *i)
         return &fifo_ops;
     case S_IFCHR:
         return device_ops(i->rdev);
+    case S_IFBLK: /* whoever serves another file system does not give access to disks */
+        return i->fs == inode_root->fs ? &disk_ops : NULL;
     default:
         return NULL;
     }

@@ -38,6 +38,9 @@ struct file_ops {
     /* old: the records have the older layout of getdents. */
     long (*getdents)(struct file *f, vaddr_t ubuf, size_t n, bool old);
     int (*truncate)(struct file *f, uint64_t size);
+    /* Have what was written survive the machine's end. NULL: fsync refuses the file, unless it is
+     * one of a file system (inode_ops.sync). */
+    int (*sync)(struct file *f);
     /* The object that mmap maps, without a new reference; NULL: the file cannot be mapped. */
     struct mm_object *(*object)(struct file *f);
     bool anonymous; /* mmap gives memory of no file, zero at first: /dev/zero */

@@ -10,8 +10,10 @@ void tty_boot(void);
 void pty_boot(void);
 void lock_boot(void);
 void stream_boot(void);
+/* The disks that there are, as block special files. */
+void disk_files_boot(void);
 
-extern const struct file_ops tty_ops, fifo_ops, ptmx_ops;
+extern const struct file_ops tty_ops, fifo_ops, ptmx_ops, disk_ops;
 
 #define RDEV(major, minor) ((major) << 8 | (minor))
 #define RDEV_TTY           RDEV(5, 0) /* the caller's controlling terminal */

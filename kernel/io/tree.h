@@ -76,7 +76,7 @@ int tree_mount_share(const char *tag, char *path);
 void tree_sync(void);
 /* Memory is short: free some pages of files that can be had again. False: there are none. IPL 0. */
 bool tree_reclaim(void);
-/* Create a device node. Boot. */
+/* Create a device node; mode includes its type. Boot. */
 int tree_device(const char *path, uint32_t mode, uint32_t rdev);
 void tree_boot(void);
 

@@ -130,7 +130,7 @@ int tree_node(const struct io_cred *cred, struct inode *dir, const char *path, u
 
 int tree_device(const char *path, uint32_t mode, uint32_t rdev)
 {
-    return tree_node(&(struct io_cred){0}, NULL, path, S_IFCHR | mode, rdev, NULL);
+    return tree_node(&(struct io_cred){0}, NULL, path, mode, rdev, NULL);
 }
 
 int tree_unnamed(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t mode,

@@ -3,6 +3,8 @@
  * who has opened them: a message may hold them, a call, or the end of a process. */
 #include "mm/check/validate.h"
 
+#include "kernel/block/block.h"
+#include "kernel/drivers/virtio/disk.h"
 #include "kernel/drivers/virtio/entropy.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/io/io_private.h"
@@ -14,6 +16,8 @@ void io_validate(struct validate *v)
 
     memfs_validate(v, inode_root->fs);
     entropy_validate(v);
+    virtio_disk_validate(v);
+    block_validate(v);
     while ((fs = fs->next) != NULL)
         if (fs->validate)
             fs->validate(v, fs);

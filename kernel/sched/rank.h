@@ -35,6 +35,7 @@ enum spin_rank {
     RANK_SOCKET = 28,       /* one socket                                 IPL_ASTDEL */
     RANK_SOCKET_WORK = 29,  /* files of dropped messages                  IPL_ASTDEL */
     RANK_TTY = 30,          /* console line discipline                    IPL_DEVICE */
+    RANK_DISK = 31,         /* requests to one disk                       IPL_DEVICE */
     RANK_DEVICE = 32,       /* one serial line, random bytes             IPL_DEVICE */
     RANK_POOL = 40,         /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,          /* page lists of one RAD                      IPL_CLOCK */
@@ -73,6 +74,7 @@ enum mutex_rank {
                               hence below MUTEX_ASPACE */
     MUTEX_FUTEX_PI = 18,   /* some futexes with inheritance; no page faults while it is held */
     MUTEX_PROCESS = 19,    /* the break of one process */
+    MUTEX_DISK = 19,       /* parts of sectors of one disk; user memory is copied meanwhile */
     MUTEX_HUGE_FAULT = 19, /* faults on private huge pages */
     MUTEX_ASPACE = 20,     /* map of one address space (fork: the parent's, then the child's) */
     MUTEX_SHARE = 21,      /* which files of a shared folder are known; taken by faults */

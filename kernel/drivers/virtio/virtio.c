@@ -151,6 +151,15 @@ uint8_t virtio_config8(const struct virtio_device *d, unsigned offset)
     return io_in8((uint16_t)(d->port + REG_CONFIG + offset));
 }
 
+uint64_t virtio_config(const struct virtio_device *d, unsigned offset, unsigned n)
+{
+    uint64_t v = 0;
+
+    for (unsigned k = 0; k < n; k++)
+        v |= (uint64_t)virtio_config8(d, offset + k) << 8 * k;
+    return v;
+}
+
 void virtio_queue_notify(const struct virtio_device *d, const struct virtio_queue *q)
 {
     io_barrier(); /* the request is in memory before the device is told */

@@ -74,8 +74,10 @@ int virtio_queue_boot(struct virtio_device *d, struct virtio_queue *q, unsigned 
 int virtio_start(struct virtio_device *d, void (*interrupt)(void *arg), void *arg);
 /* The driver gives up: the device is reset and told so. Boot. */
 void virtio_fail(struct virtio_device *d);
-/* Read the byte at `offset` of the configuration that belongs to the device's type. */
+/* Read the byte, or the number of n bytes, at `offset` of the configuration that belongs to the
+ * device's type. */
 uint8_t virtio_config8(const struct virtio_device *d, unsigned offset);
+uint64_t virtio_config(const struct virtio_device *d, unsigned offset, unsigned n);
 
 /* Make a request available to the device: the n segments at `table`, which stay as they are until
  * its answer is taken; the segments that the device writes come last. owner, not NULL, is what

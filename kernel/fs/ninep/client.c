@@ -544,7 +544,7 @@ static bool has_tag(const struct virtio_device *d, const char *tag)
 {
     size_t n = strlen(tag);
 
-    if ((virtio_config8(d, 0) | virtio_config8(d, 1) << 8) != (int)n)
+    if (virtio_config(d, 0, 2) != n)
         return false;
     for (size_t k = 0; k < n; k++)
         if (virtio_config8(d, (unsigned)(2 + k)) != (uint8_t)tag[k])

@@ -1,6 +1,6 @@
 /*
  * MEGA_SYS_INFO, the information that `show`, tests and benchmarks use: the table of items, and the
- * items on memory, pools, reservations, translation buffers, parameters and PCI. Each structure is
+ * items on memory, pools, reservations, translation buffers, parameters, PCI and disks. Each structure is
  * filled in on the kernel stack and copied out whole or, if the program's buffer is shorter,
  * truncated. There is no lock here, and nothing is allocated.
  */
@@ -13,6 +13,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/block/block.h"
 #include "kernel/proc/process.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/timer.h"
@@ -51,6 +52,7 @@ union answer {
     struct mega_pool_list pool_list;
     struct mega_call call;
     struct mega_account account;
+    struct mega_disk disk;
 };
 
 static cond_t info_memory(int64_t index, void *out)
@@ -255,6 +257,54 @@ static cond_t info_account(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+static void disk_counts(struct block_disk *d, struct mega_disk *m)
+{
+    ipl_t ipl = spin_lock(&d->lock);
+
+    m->flags |= d->failed ? MEGA_DISK_FAILED : 0;
+    m->with_device = d->nstarted;
+    for (unsigned k = 0; k < BLOCK_KINDS; k++) {
+        m->requests[k] = d->count[k].requests;
+        m->bytes[k] = d->count[k].bytes;
+        m->errors[k] = d->count[k].errors;
+    }
+    m->retries = d->retries;
+    m->late = d->late;
+    spin_unlock(&d->lock, ipl);
+}
+
+static cond_t info_disk(int64_t index, void *out)
+{
+    struct mega_disk *m = out;
+    const struct block_volume *v = NULL;
+    unsigned minor;
+
+    _Static_assert((int)BLOCK_KINDS == (int)MEGA_DISK_KINDS, "every kind has its place");
+    for (minor = 0; minor < BLOCK_DISKS * BLOCK_VOLUMES; minor++)
+        if ((v = block_volume(minor)) != NULL && index-- == 0)
+            break;
+    if (minor == BLOCK_DISKS * BLOCK_VOLUMES)
+        return SS$_NONEXPR;
+    memcpy(m->name, v->name, sizeof(v->name));
+    m->first = v->first;
+    m->sectors = v->sectors;
+    m->sector_bytes = v->disk->sector_bytes;
+    m->device_number = BLOCK_DEVICE_MAJOR << 8 | minor;
+    m->flags = (v->disk->read_only ? MEGA_DISK_READ_ONLY : 0) |
+               (v->disk->has_cache ? MEGA_DISK_CACHE : 0);
+    if (minor % BLOCK_VOLUMES)
+        m->flags |= MEGA_DISK_PARTITION;
+    disk_counts(v->disk, m);
+    if (minor % BLOCK_VOLUMES) {
+        memset(m->requests, 0, sizeof(m->requests));
+        memset(m->bytes, 0, sizeof(m->bytes));
+        memset(m->errors, 0, sizeof(m->errors));
+        m->with_device = 0;
+        m->retries = m->late = 0;
+    }
+    return SS$_NORMAL;
+}
+
 /* ---- what only the privileged see ---- */
 
 /*
@@ -309,6 +359,7 @@ static struct { /* constant after boot */
     [MEGA_INFO_STATES] = {info_states, sizeof(struct mega_states)},
     [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
     [MEGA_INFO_ACCOUNT] = {info_account, sizeof(struct mega_account)},
+    [MEGA_INFO_DISK] = {info_disk, sizeof(struct mega_disk)},
     [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
     [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},

@@ -1,6 +1,7 @@
 /*
  * What a file system tells of itself (statfs and its relatives), and calls that write
- * back: they check their arguments as on Linux, and have something to do for a shared folder only.
+ * back: they check their arguments as on Linux, and have something to do for shared folders and
+ * disks only.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -171,6 +172,8 @@ static long file_sync(struct file *f, uint64_t only_data, uint64_t b, uint64_t c
     (void)b, (void)c;
     if (f->flags & O_PATH)
         return -EBADF;
+    if (f->ops->sync)
+        return f->ops->sync(f);
     return has_storage(f) ? inode_sync(f->inode, only_data != 0) : -EINVAL;
 }
 
@@ -210,6 +213,8 @@ static long file_sync_range(struct file *f, uint64_t offset, uint64_t n, uint64_
     if ((flags & ~7ul) || (int64_t)offset < 0 || (int64_t)n < 0 ||
         __builtin_add_overflow((int64_t)offset, (int64_t)n, &end))
         return -EINVAL;
+    if (f->ops->sync)
+        return f->ops->sync(f);
     return has_storage(f) ? inode_sync(f->inode, true) : -ESPIPE;
 }
 

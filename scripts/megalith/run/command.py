@@ -147,6 +147,32 @@ def _addition(text: str) -> tuple[Path, str]:
     return _file(text), Path(text).name
 
 
+def _disk(text: str) -> machines.Disk:
+    """IMG, IMG:ro."""
+    read_only = text.endswith(":ro") and not Path(text).is_file()
+    return machines.Disk(_file(text.removesuffix(":ro") if read_only else text), read_only)
+
+
+def _disk_fault(text: str) -> tuple[int, tuple[str, ...]]:
+    """The number of a disk, and options of QEMU."""
+    found = re.fullmatch(r"(?:(\d+):)?([\w.-]+=[^,=]+(?:,[\w.-]+=[^,=]+)*)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text} is no N:KEY=VALUE,...")
+    return int(found[1] or 0), tuple(found[2].split(","))
+
+
+def disks(options: argparse.Namespace) -> tuple[machines.Disk, ...]:
+    """The disks with their faults."""
+    made = list(options.disks)
+    for number, faults in options.disk_faults:
+        if number >= len(made):
+            raise MachineError(f"--disk-fault: there is no disk {number}")
+        made[number] = dataclasses.replace(
+            made[number], faults=made[number].faults + faults
+        )
+    return tuple(made)
+
+
 def _share(text: str) -> machines.Share:
     """DIR, DIR:/path, and either with :ro."""
     read_only = text.endswith(":ro") and not Path(text).is_dir()
@@ -212,10 +238,19 @@ def parser() -> argparse.ArgumentParser:
     )
     several(
         "--disk",
-        "IMG",
+        "IMG[:ro]",
         "disks",
-        type=_file,
-        help="a raw image, as a virtio disk, which `show pci` lists: there is no driver for it",
+        type=_disk,
+        help="a raw image as a disk: the first one is /dev/vda, its first partition /dev/vda1",
+    )
+    several(
+        "--disk-fault",
+        "[N:]KEY=VALUE[,KEY=VALUE...]",
+        "disk_faults",
+        type=_disk_fault,
+        help="what QEMU does to requests for disk N (default 0, the first): options of its "
+        "blkdebug driver (inject-error.0.event=read_aio,inject-error.0.errno=5) and of throttling "
+        "(throttling.iops-total=10)",
     )
     several(
         "--share",
@@ -435,7 +470,7 @@ def settings(
         memory=options.memory,
         cpus=options.smp or default_cpus(options),
         command_line=line,
-        disks=tuple(options.disks),
+        disks=disks(options),
         shares=tuple(options.shares),
         entropy=entropy(options),
         icount=options.icount,
@@ -668,11 +703,6 @@ def main(
     if options.tb_model and (options.plugin or options.record is not None):
         p.error("--tb-model does not go with --plugin and --record")
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
-    if options.disks:
-        print(
-            "scripts/run: --disk: there is no driver for disks; the guest only lists it (show pci)",
-            file=sys.stderr,
-        )
     # The machine ends with this program.
     signal.signal(signal.SIGTERM, _end_by_signal)
     signal.signal(signal.SIGHUP, _end_by_signal)

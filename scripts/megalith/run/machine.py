@@ -54,6 +54,32 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Disk:
+    """A raw image of a disk, and what QEMU is to do to requests for it."""
+
+    image: Path
+    read_only: bool = False
+    # Options of QEMU's blkdebug (inject-error.0.event=read_aio,...) and of its throttling
+    # (throttling.iops-total=...), as --disk-fault gives them.
+    faults: tuple[str, ...] = ()
+
+    def options(self, number: int) -> list[str]:
+        """The drive and the device."""
+        name = str(self.image).replace(",", ",,")
+        limits = [fault for fault in self.faults if fault.startswith("throttling.")]
+        errors = [f"file.{fault}" for fault in self.faults if fault not in limits]
+        drive = [f"if=none,id=disk{number}", "werror=report,rerror=report", "format=raw"]
+        if errors:
+            drive += ["file.driver=blkdebug", "file.image.driver=file"]
+            drive += [f"file.image.filename={name}", *errors]
+        else:
+            drive.append(f"file={name}")
+        drive += limits + ["readonly=on"] * self.read_only
+        device = f"virtio-blk-pci,drive=disk{number}"
+        return ["-drive", ",".join(drive), "-device", device]
+
+
+@dataclass(frozen=True)
 class Settings:
     """The kind of machine to start, and its kernel, initrd and command line."""
 
@@ -62,7 +88,7 @@ class Settings:
     memory: int = GIB
     cpus: int = 1
     command_line: str = ""
-    disks: tuple[Path, ...] = ()
+    disks: tuple[Disk, ...] = ()
     shares: tuple[Share, ...] = ()
     # Where the bytes of the guest's source of entropy come from; none: it has no such device.
     entropy: Path | None = None
@@ -200,9 +226,7 @@ class Machine:
         command += ["-serial", "chardev:com1", "-serial", "chardev:com2"]
         command += ["-mon", "chardev=control,mode=control"]
         for number, disk in enumerate(settings.disks):
-            name = str(disk).replace(",", ",,")
-            command += ["-drive", f"if=none,id=disk{number},format=raw,file={name}"]
-            command += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+            command += disk.options(number)
         for number, share in enumerate(settings.shares):
             name = str(share.folder.resolve()).replace(",", ",,")
             # With privileges files belong to whom the guest says, without to who runs this.

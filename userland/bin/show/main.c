@@ -37,6 +37,7 @@ static const struct {
     {"LOGICAL", show_logical, Q_FULL | Q_PROCESS | Q_JOB | Q_GROUP | Q_SYSTEM | Q_TABLE, true,
      "logical names: NAME (* and % for any characters), or those of table NAME"},
     {"PCI", show_pci, 0, false, "PCI devices"},
+    {"DEVICE", show_device, Q_FULL, true, "disks and partitions: all, or NAME"},
     {"SPINLOCK", show_spinlock, Q_START | Q_STOP | Q_FULL, false,
      "spinlocks by name, and by place"},
     {"IPL", show_ipl, Q_START | Q_STOP | Q_FULL, false,

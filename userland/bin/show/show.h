@@ -34,6 +34,7 @@ int show_parameter(unsigned qualifiers, const char *name);
 int show_region(unsigned qualifiers, const char *name);
 int show_logical(unsigned qualifiers, const char *name);
 int show_pci(unsigned qualifiers, const char *name);
+int show_device(unsigned qualifiers, const char *name);
 int show_spinlock(unsigned qualifiers, const char *name);
 int show_users(unsigned qualifiers, const char *name);
 int show_mutex(unsigned qualifiers, const char *name);

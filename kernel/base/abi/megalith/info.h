@@ -82,6 +82,7 @@ enum mega_item {
     MEGA_INFO_CALL = 25,
     /* Index-th account, which may hold nothing: struct mega_account */
     MEGA_INFO_ACCOUNT = 40,
+    MEGA_INFO_DISK = 41,   /* index-th disk or partition: struct mega_disk */
     MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
     /*
      * The following items exist only in a kernel built with TEST=1 (kernel/test); other kernels
@@ -361,6 +362,21 @@ struct mega_param {
 struct mega_pci {
     uint32_t bus, slot, func, vendor, device, class_code, irq, pad;
     uint64_t bar[6];
+};
+/* A disk with its partitions after it. Those have no counts: they are of the whole disk. */
+enum { MEGA_DISK_READ, MEGA_DISK_WRITE, MEGA_DISK_FLUSH, MEGA_DISK_KINDS };
+#define MEGA_DISK_PARTITION 0x1u
+#define MEGA_DISK_READ_ONLY 0x2u
+#define MEGA_DISK_CACHE     0x4u /* what was written is safe only after a flush */
+#define MEGA_DISK_FAILED    0x8u /* it did not answer in time, and is used no more */
+struct mega_disk {
+    char name[16];
+    uint64_t first, sectors; /* on the disk */
+    uint32_t sector_bytes, flags;
+    uint32_t with_device, device_number; /* requests that the device has */
+    uint64_t requests[MEGA_DISK_KINDS], bytes[MEGA_DISK_KINDS]; /* ended; of those without error */
+    uint64_t errors[MEGA_DISK_KINDS];                           /* told to who made the request */
+    uint64_t retries, late; /* requests tried again; given up when the device failed */
 };
 /* All locks of one name and rank, since measurement started (MEGA_CTL_LOCK_STATS). */
 struct mega_lock {

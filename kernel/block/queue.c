@@ -1,0 +1,305 @@
+/*
+ * The queue of a disk: requests are started in the order of submission, as many as the device
+ * takes, up to BLOCK_DEPTH. A read or write that fails is tried again, before all others. Requests
+ * with the device may end in any order, with one exception: a flush is started only when all writes
+ * that were submitted before it have ended, so that it covers them. It holds nothing else back.
+ *
+ * disk.lock is held for one request at a time, or for a look at those that the device has, which
+ * are at most BLOCK_DEPTH. It is taken by interrupts, so memory is freed without it, and only by
+ * threads: the self-check, which runs while they are stopped, finds all requests at rest.
+ */
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
+#include "kernel/block/private.h"
+#include "kernel/sched/timer.h"
+
+#define NS_PER_S  UINT64_C(1000000000)
+#define TOLD_MOST 8u /* errors of a disk that the console names */
+
+void block_queue_init(struct block_disk *d)
+{
+    spin_init(&d->lock, "disk", RANK_DISK, IPL_DEVICE);
+    mutex_init(&d->parts, "disk parts", MUTEX_DISK);
+    list_init(&d->all);
+    list_init(&d->queue);
+    list_init(&d->started);
+    list_init(&d->held);
+    list_init(&d->dead);
+    list_init(&d->writes);
+}
+
+/* A request has its result. Who waits for it may free it as soon as the lock is released. */
+static void finish_locked(struct block_request *r, int err)
+{
+    struct block_disk *d = r->disk;
+    struct block_count *c = &d->count[r->kind];
+
+    c->requests++;
+    if (err) {
+        c->errors++;
+        d->bad_sector = r->sector;
+        d->bad_kind = r->kind;
+    } else {
+        c->bytes += r->nbytes;
+    }
+    list_remove(&r->order);
+    r->err = err;
+    __atomic_store_n(&r->finished, true, __ATOMIC_RELEASE);
+    (void)wake_one(&r->done);
+}
+
+/* Has every write that was submitted before flush r ended? */
+static bool may_flush_locked(const struct block_request *r)
+{
+    struct list *oldest = list_first(&r->disk->writes);
+
+    return !oldest || list_entry(oldest, struct block_request, order)->place > r->place;
+}
+
+/* Put back into the queue one flush for which the last write has ended. */
+static bool release_flush_locked(struct block_disk *d)
+{
+    struct list *first = list_first(&d->held);
+
+    if (!first || !may_flush_locked(list_entry(first, struct block_request, link)))
+        return false;
+    list_remove(first);
+    list_add_head(&d->queue, first);
+    return true;
+}
+
+/* What became of the first request of the queue. */
+enum step { NOTHING, MOVED, STARTED };
+
+static enum step advance_locked(struct block_disk *d)
+{
+    bool released = release_flush_locked(d);
+    struct list *first = list_first(&d->queue);
+    struct block_request *r;
+
+    if (!first)
+        return NOTHING;
+    r = list_entry(first, struct block_request, link);
+    if (r->kind == BLOCK_FLUSH && !may_flush_locked(r)) {
+        list_remove(first);
+        list_add_tail(&d->held, first);
+        return MOVED;
+    }
+    if (r->kind == BLOCK_FLUSH && !d->has_cache) {
+        list_remove(first);
+        finish_locked(r, 0);
+        return MOVED;
+    }
+    if (d->nstarted == BLOCK_DEPTH || !d->driver->start(d, r))
+        return released ? MOVED : NOTHING;
+    list_remove(first);
+    list_add_tail(&d->started, first);
+    r->with_device = true;
+    r->started_ns = clock_ns();
+    if (d->nstarted++ == 0)
+        d->answered_ns = r->started_ns;
+    return STARTED;
+}
+
+/* Start requests, in at most `most` steps. True: there may be more to do. */
+static bool advance(struct block_disk *d, unsigned most)
+{
+    enum step step = MOVED;
+    bool any = false;
+
+    while (step != NOTHING && most--) {
+        ipl_t ipl = spin_lock(&d->lock);
+
+        step = d->failed ? NOTHING : advance_locked(d);
+        spin_unlock(&d->lock, ipl);
+        any |= step == STARTED;
+    }
+    if (any)
+        d->driver->notify(d);
+    return step != NOTHING;
+}
+
+void block_submit(struct block_request *r)
+{
+    struct block_disk *d = r->disk;
+    ipl_t ipl = spin_lock(&d->lock);
+
+    r->place = d->places++;
+    if (d->failed) {
+        finish_locked(r, -EIO);
+        spin_unlock(&d->lock, ipl);
+        return;
+    }
+    if (r->kind == BLOCK_WRITE)
+        list_add_tail(&d->writes, &r->order);
+    list_add_tail(&d->queue, &r->link);
+    spin_unlock(&d->lock, ipl);
+    if (advance(d, BLOCK_BATCH))
+        block_wake();
+}
+
+void block_ended(struct block_disk *d, struct block_request *r, int err)
+{
+    ipl_t ipl = spin_lock(&d->lock);
+    bool dropped = false;
+
+    KASSERT(r->with_device, "a device gives back what it has");
+    list_remove(&r->link);
+    r->with_device = false;
+    d->nstarted--;
+    d->answered_ns = clock_ns();
+    if (!r->finished && err && r->kind != BLOCK_FLUSH && !r->dropped &&
+        ++r->tries < BLOCK_TRIES) {
+        d->retries++;
+        list_add_head(&d->queue, &r->link);
+    } else {
+        dropped = r->dropped;
+        if (dropped)
+            list_add_tail(&d->dead, &r->link);
+        if (!r->finished)
+            finish_locked(r, err);
+    }
+    spin_unlock(&d->lock, ipl);
+    if (dropped || advance(d, BLOCK_BATCH))
+        block_wake();
+}
+
+void block_drop(struct block_request *r)
+{
+    struct block_disk *d = r->disk;
+    ipl_t ipl = spin_lock(&d->lock);
+    bool ours = !r->with_device;
+
+    r->dropped = true;
+    if (ours) {
+        list_remove(&r->link);
+        list_remove(&r->order); /* a flush may have waited for it */
+    }
+    spin_unlock(&d->lock, ipl);
+    if (!ours)
+        return;
+    if (!r->finished && advance(d, BLOCK_BATCH))
+        block_wake();
+    block_release(r);
+}
+
+int block_wait(struct block_request *r)
+{
+    struct waiter w;
+    int err = 0;
+
+    for (;;) {
+        wait_enqueue(&r->done, &w);
+        if (__atomic_load_n(&r->finished, __ATOMIC_ACQUIRE))
+            break;
+        err = wait_block(&w, WAIT_KILLABLE, WAIT_FOREVER);
+        if (err)
+            break;
+    }
+    wait_finish(&w);
+    return __atomic_load_n(&r->finished, __ATOMIC_ACQUIRE) ? r->err : err;
+}
+
+/* ---- the thread ---- */
+
+static bool is_older(uint64_t since, uint64_t now, uint64_t seconds)
+{
+    return now > since && now - since > seconds * NS_PER_S;
+}
+
+/* Mark the device as failed if it is late. */
+static void judge(struct block_disk *d, uint64_t now)
+{
+    ipl_t ipl = spin_lock(&d->lock);
+    struct list *first = list_first(&d->started);
+    bool late = false;
+
+    if (first && !d->failed) {
+        const struct block_request *r = list_entry(first, struct block_request, link);
+
+        late = is_older(d->answered_ns, now, BLOCK_SILENCE_S) ||
+               is_older(r->started_ns, now, BLOCK_PATIENCE_S);
+        d->failed = late;
+    }
+    spin_unlock(&d->lock, ipl);
+    if (late)
+        printk("%s: no answer: the device has failed, and so does every request to it\n",
+               d->volume[0].name);
+}
+
+/* End one request of a device that has failed. The device keeps those that it has. */
+static bool end_one(struct block_disk *d)
+{
+    struct block_request *r = NULL, *it;
+    ipl_t ipl = spin_lock(&d->lock);
+    struct list *first = list_first(&d->queue);
+
+    if (!first)
+        first = list_first(&d->held);
+    if (first) {
+        r = list_entry(first, struct block_request, link);
+        list_remove(first);
+    } else {
+        list_for_each_entry(it, &d->started, link)
+            if (!it->finished) {
+                r = it;
+                d->late++;
+                break;
+            }
+    }
+    if (r)
+        finish_locked(r, -EIO);
+    spin_unlock(&d->lock, ipl);
+    return r != NULL;
+}
+
+/* Free one request that was dropped while the device had it. */
+static bool bury_one(struct block_disk *d)
+{
+    ipl_t ipl = spin_lock(&d->lock);
+    struct list *first = list_pop_head(&d->dead);
+
+    spin_unlock(&d->lock, ipl);
+    if (first)
+        block_release(list_entry(first, struct block_request, link));
+    return first != NULL;
+}
+
+/* Name the last error on the console, if there was one since the last time. */
+static void tell(struct block_disk *d)
+{
+    static const char *const names[BLOCK_KINDS] = {"read", "write", "flush"};
+    uint64_t errors = 0, sector;
+    bool fresh;
+    unsigned kind;
+    ipl_t ipl = spin_lock(&d->lock);
+
+    for (unsigned k = 0; k < BLOCK_KINDS; k++)
+        errors += d->count[k].errors;
+    fresh = !d->failed && errors > d->told && d->told < TOLD_MOST;
+    if (fresh)
+        d->told = errors;
+    sector = d->bad_sector;
+    kind = d->bad_kind;
+    spin_unlock(&d->lock, ipl);
+    if (fresh)
+        printk("%s: %s at sector %lu failed (errors so far: %lu)%s\n", d->volume[0].name,
+               names[kind], sector, errors,
+               errors < TOLD_MOST ? "" : "; from now on they are only counted");
+}
+
+bool block_serve(struct block_disk *d, uint64_t now)
+{
+    bool more = d->driver->take(d, BLOCK_BATCH) == BLOCK_BATCH;
+
+    more |= advance(d, BLOCK_BATCH);
+    for (unsigned k = 0; k < BLOCK_BATCH && bury_one(d); k++)
+        more = true;
+    if (!more)
+        judge(d, now);
+    while (d->failed && end_one(d))
+        ;
+    tell(d);
+    return more;
+}

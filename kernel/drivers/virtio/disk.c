@@ -1,0 +1,200 @@
+/*
+ * Disks over virtio (disk.h). A request is a header, the data, and a byte in which the device says
+ * how it went. The block layer serialises all that passes requests on; the lock of the disk
+ * protects the ring, also against the interrupt, which takes answers.
+ */
+#include "kernel/drivers/virtio/disk.h"
+
+#include "arch/alpha/hw/kseg.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/printk.h"
+#include "kernel/block/block.h"
+#include "kernel/drivers/virtio/virtio.h"
+#include "mm/pool/pool.h"
+
+#define F_SEGMENTS   (1u << 2) /* the device says how many a request may have */
+#define F_READ_ONLY  (1u << 5)
+#define F_BLOCK_SIZE (1u << 6)
+#define F_FLUSH      (1u << 9)
+
+enum { CONFIG_SECTORS = 0, CONFIG_SEGMENTS = 12, CONFIG_BLOCK_SIZE = 20 };
+enum { TYPE_READ = 0, TYPE_WRITE = 1, TYPE_FLUSH = 4 };
+enum { STATUS_OK = 0, STATUS_NONE = 0xFF /* the device has written none */ };
+
+#define UNIT  512u /* bytes in which the device counts, whatever its sectors are */
+#define BATCH 16u  /* answers that an interrupt takes; the block layer's thread takes the rest */
+
+struct own { /* the driver's part of a request, read and written by the device */
+    struct {
+        uint32_t type, priority;
+        uint64_t unit;
+    } header;
+    uint64_t status; /* one byte is the device's */
+    struct virtio_segment table[BLOCK_PAGES + 2];
+    uint32_t segments, answer; /* of the table; bytes that the device writes */
+};
+
+struct virtio_disk {
+    struct block_disk disk;
+    struct virtio_device device;
+    struct virtio_queue ring; /* disk.lock */
+    uint32_t refused;         /* answers to requests that the device does not have; likewise */
+};
+
+static struct virtio_disk *found[BLOCK_DISKS]; /* constant after boot, as is the next */
+static unsigned nfound;
+
+static void prepare(struct block_disk *d, struct block_request *r)
+{
+    static const uint32_t types[BLOCK_KINDS] = {TYPE_READ, TYPE_WRITE, TYPE_FLUSH};
+    struct own *own = (struct own *)r->own;
+    struct virtio_segment *s = own->table;
+    bool reads = r->kind == BLOCK_READ;
+
+    own->header.type = types[r->kind];
+    own->header.unit = r->kind == BLOCK_FLUSH ? 0 : r->sector * (d->sector_bytes / UNIT);
+    own->status = STATUS_NONE;
+    *s++ = (struct virtio_segment){.address = kseg_paddr(&own->header).a,
+                                   .nbytes = sizeof(own->header)};
+    for (uint32_t k = 0; k < r->npages; k++)
+        *s++ = (struct virtio_segment){
+            .address = pfn_to_paddr(r->page[k]).a,
+            .nbytes = (uint32_t)MIN(r->nbytes - k * PAGE_SIZE, PAGE_SIZE),
+            .flags = reads ? VIRTIO_WRITE : 0};
+    *s++ = (struct virtio_segment){
+        .address = kseg_paddr(&own->status).a, .nbytes = 1, .flags = VIRTIO_WRITE};
+    own->segments = (uint32_t)(s - own->table);
+    own->answer = (reads ? r->nbytes : 0) + 1;
+}
+
+static bool start(struct block_disk *d, struct block_request *r)
+{
+    struct virtio_disk *v = d->device;
+    struct own *own = (struct own *)r->own;
+
+    own->status = STATUS_NONE;
+    return virtio_queue_add(&v->ring, own->table, own->segments, r) >= 0;
+}
+
+static void notify(struct block_disk *d)
+{
+    struct virtio_disk *v = d->device;
+
+    virtio_queue_notify(&v->device, &v->ring);
+}
+
+/* Did it go well? Not if the device has written less than was read, whatever it says: what is in
+ * the pages may be anybody's. */
+static bool is_right(const struct own *own, uint32_t nbytes)
+{
+    return (uint8_t)own->status == STATUS_OK && nbytes >= own->answer;
+}
+
+static unsigned take(struct block_disk *d, unsigned most)
+{
+    struct virtio_disk *v = d->device;
+    unsigned n;
+
+    for (n = 0; n < most; n++) {
+        ipl_t ipl = spin_lock(&d->lock);
+        uint32_t nbytes = 0;
+        struct block_request *r = virtio_queue_take(&v->ring, &nbytes, &v->refused);
+
+        spin_unlock(&d->lock, ipl);
+        if (!r)
+            break;
+        block_ended(d, r, is_right((struct own *)r->own, nbytes) ? 0 : -EIO);
+    }
+    return n;
+}
+
+static void interrupted(void *arg)
+{
+    if (take(arg, BATCH) == BATCH)
+        block_wake();
+}
+
+static const struct block_driver driver = {
+    .room = sizeof(struct own), .prepare = prepare, .start = start, .notify = notify, .take = take};
+
+/* Agree with the device, and read what it says of the disk. */
+static int agree(struct virtio_disk *v)
+{
+    struct block_disk *d = &v->disk;
+    uint32_t has;
+    uint64_t units;
+
+    virtio_negotiate(&v->device,
+                     VIRTIO_F_INDIRECT | F_SEGMENTS | F_READ_ONLY | F_BLOCK_SIZE | F_FLUSH);
+    has = v->device.features;
+    if (!(has & VIRTIO_F_INDIRECT))
+        return -EOPNOTSUPP;
+    if ((has & F_SEGMENTS) && virtio_config(&v->device, CONFIG_SEGMENTS, 4) < BLOCK_PAGES)
+        return -EOPNOTSUPP;
+    units = virtio_config(&v->device, CONFIG_SECTORS, 8);
+    d->sector_bytes = UNIT;
+    if (has & F_BLOCK_SIZE)
+        d->sector_bytes = (uint32_t)virtio_config(&v->device, CONFIG_BLOCK_SIZE, 4);
+    if (d->sector_bytes < UNIT || d->sector_bytes % UNIT)
+        return -EINVAL;
+    d->sectors = units / (d->sector_bytes / UNIT);
+    d->read_only = (has & F_READ_ONLY) != 0;
+    d->has_cache = (has & F_FLUSH) != 0;
+    d->driver = &driver;
+    d->device = v;
+    return virtio_queue_boot(&v->device, &v->ring, 0);
+}
+
+/* Set up a device that was found. Once it has a queue its memory stays, because the device may know
+ * of it. */
+static int disk_boot(struct virtio_disk *v)
+{
+    int err = agree(v);
+    ipl_t ipl;
+
+    if (err) {
+        virtio_fail(&v->device);
+        npp_free(v, sizeof(*v));
+        return err;
+    }
+    found[nfound++] = v;
+    err = block_register(&v->disk);
+    if (err) {
+        virtio_fail(&v->device);
+        return err;
+    }
+    err = virtio_start(&v->device, interrupted, &v->disk);
+    if (!err) {
+        block_scan(&v->disk);
+        return 0;
+    }
+    virtio_fail(&v->device);
+    ipl = spin_lock(&v->disk.lock);
+    v->disk.failed = true;
+    spin_unlock(&v->disk.lock, ipl);
+    return err;
+}
+
+void virtio_disk_boot(void)
+{
+    for (unsigned n = 0; n < BLOCK_DISKS; n++) {
+        struct virtio_disk *v = npp_alloc_zeroed(sizeof(*v));
+        int err;
+
+        if (v && !virtio_find(&v->device, VIRTIO_ID_BLOCK, n)) {
+            npp_free(v, sizeof(*v));
+            return;
+        }
+        err = v ? disk_boot(v) : -ENOMEM;
+        if (err)
+            printk("disk %u cannot be used (error %d)\n", n, err);
+        if (!v)
+            return;
+    }
+}
+
+void virtio_disk_validate(struct validate *v)
+{
+    for (unsigned k = 0; k < nfound; k++)
+        virtio_queue_validate(v, &found[k]->ring);
+}
