@@ -142,7 +142,7 @@ void block_submit(struct block_request *r)
 void block_ended(struct block_disk *d, struct block_request *r, int err)
 {
     ipl_t ipl = spin_lock(&d->lock);
-    bool dropped = false;
+    bool wake = false; /* there is something for the thread: memory to free, an error to tell */
 
     KASSERT(r->with_device, "a device gives back what it has");
     list_remove(&r->link);
@@ -154,14 +154,14 @@ void block_ended(struct block_disk *d, struct block_request *r, int err)
         d->retries++;
         list_add_head(&d->queue, &r->link);
     } else {
-        dropped = r->dropped;
-        if (dropped)
+        wake = r->dropped || err;
+        if (r->dropped)
             list_add_tail(&d->dead, &r->link);
         if (!r->finished)
             finish_locked(r, err);
     }
     spin_unlock(&d->lock, ipl);
-    if (dropped || advance(d, BLOCK_BATCH))
+    if (advance(d, BLOCK_BATCH) || wake)
         block_wake();
 }
 

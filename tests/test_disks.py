@@ -1,0 +1,124 @@
+"""Disks: scripts/run --disk and --disk-fault, /dev/vda, partitions, errors, disks that fail."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from lib import gpt
+from lib.guest import run_guest
+from lib.tap import check_tap
+
+SECTOR = gpt.SECTOR
+MIB = 1 << 20
+PART_FIRST, PART = 64, 4 * MIB // SECTOR
+PROCESSES, AREA, LANES, LANE = 4, 1024, 32, 16  # as in userland/tests/disk.c
+ROUNDS = 40
+
+
+def make_image(path: Path) -> Path:
+    parts = {1: (PART_FIRST, PART), 3: (PART_FIRST + PART, MIB // SECTOR)}
+    path.write_bytes(gpt.image(12 * MIB // SECTOR, parts))
+    return path
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    return make_image(tmp_path / "a disk, partitioned")
+
+
+def part_of(disk: Path) -> bytes:
+    return disk.read_bytes()[PART_FIRST * SECTOR :][: PART * SECTOR]
+
+
+def sector(number: int, version: int) -> bytes:
+    """What make_sector() of disk.c makes."""
+    base = number * 0x9E3779B97F4A7C15 + version * 0xBF58476D1CE4E5B9
+    return struct.pack("<64Q", *((base + k) % (1 << 64) for k in range(64)))
+
+
+def check_load(disk: Path) -> None:
+    """What `disk load` has left there."""
+    part = part_of(disk)
+    for p in range(PROCESSES):
+        want = b"".join(sector(p * AREA + k, 1000 + p) for k in range(AREA))
+        assert part[p * AREA * SECTOR : (p + 1) * AREA * SECTOR] == want
+    lane = b"".join(bytes([p + 1]) * LANE for p in range(PROCESSES))
+    for k in range(LANES):
+        at = (PROCESSES * AREA + k) * SECTOR
+        assert part[at : at + len(lane)] == lane
+
+
+def other_disk(tmp_path: Path) -> Path:
+    other = tmp_path / "vdb"
+    other.write_bytes(b"vdb".ljust(MIB, b"\0"))
+    return other
+
+
+# The queue, requests and their pages lie above 4 GiB in the second.
+@pytest.mark.parametrize("cpus, memory", [(1, "256M"), (4, "40G")])
+def test_disk(disk: Path, tmp_path: Path, cpus: int, memory: str) -> None:
+    before = disk.read_bytes()
+    options = ["--disk", str(disk), "--disk", f"{other_disk(tmp_path)}:ro"]
+    done = run_guest("/tests/disk", smp=cpus, memory=memory, options=options, timeout=120).expect(0)
+    check_tap(done.text)
+    assert "vd" not in done.console
+    after, end = disk.read_bytes(), (PART_FIRST + PART) * SECTOR
+    assert after[: PART_FIRST * SECTOR] == before[: PART_FIRST * SECTOR]
+    assert after[end:] == before[end:]
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_load(disk: Path, cpus: int) -> None:
+    options = ["--disk", str(disk)]
+    done = run_guest("/tests/disk", "load", str(ROUNDS), smp=cpus, options=options, timeout=120)
+    check_tap(done.expect(0).text)
+    check_load(disk)
+
+
+def fault(event: str, **more: object) -> str:
+    options = {"event": event, "errno": 5} | more
+    return ",".join(f"inject-error.0.{key}={value}" for key, value in options.items())
+
+
+@pytest.mark.parametrize(
+    "kind, event", [("read", "read_aio"), ("write", "write_aio"), ("flush", "flush_to_disk")]
+)
+def test_errors(disk: Path, kind: str, event: str) -> None:
+    before = part_of(disk)
+    options = ["--disk", str(disk), "--disk-fault", fault(event, iotype=kind)]
+    done = run_guest("/tests/disk", "error", kind, options=options).expect(0)
+    check_tap(done.text)
+    assert f"vda: {kind} at sector" in done.console
+    assert kind != "write" or part_of(disk) == before
+
+
+def test_tried_again(disk: Path) -> None:
+    """An error that does not come again is not told; show device counts it."""
+    script = "/tests/disk once && show device vda /full"
+    read = fault("read_aio", once="on", iotype="read", sector=40)
+    write = fault("write_aio", once="on", iotype="write").replace("error.0", "error.1")
+    options = ["--disk", str(disk), "--disk-fault", f"0:{read}", "--disk-fault", write]
+    done = run_guest("/bin/sh", "-c", script, options=options).expect(0)
+    tap, _, shown = done.text.partition("Device ")
+    check_tap(tap)
+    assert "    2 tried again, 0 given up, 0 with the device\n" in shown
+    assert " 0 errors" in shown and "vda" not in done.console
+
+
+def test_killed(disk: Path) -> None:
+    """Killed processes leave requests behind; the self-check at the end finds their pages."""
+    options = ["--disk", str(disk), "--disk-fault", "throttling.bps-total=1000000"]
+    check_tap(run_guest("/tests/disk", "slow", options=options).expect(0).text)
+
+
+def test_silent(disk: Path, tmp_path: Path) -> None:
+    """A disk that answers nothing has failed after half a minute of the guest's clock, which does
+    not wait for the host here."""
+    options = ["--icount", "--disk", str(disk), "--disk", str(other_disk(tmp_path))]
+    # The table and the first read are the burst; the next one would be served after a day.
+    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=20000"]
+    done = run_guest("/tests/disk", "silent", options=options, timeout=600).expect(0)
+    check_tap(done.text)
+    assert "vda: no answer: the device has failed" in done.console
