@@ -16,6 +16,7 @@ PLANTS = [
     Plant("boot", "kernel/boot_word.c", "if (have >= size)", "if (have > size)"),
     Plant("config", "sysman/config.c", "if (length > total - offset)", "if (length > total)"),
     Plant("elf", "kernel/proc/elf.c", "ph->filesz > nbytes - ph->offset", "ph->filesz > nbytes"),
+    Plant("gpt", "kernel/block/gpt.c", "first > last || last", "last"),
     Plant("initrd", "kernel/base/cpio.c", "e->nbytes > left - data", "e->nbytes > left"),
     # An unchecked user pointer.
     Plant(

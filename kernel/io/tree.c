@@ -21,7 +21,6 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
-#include "kernel/block/block.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/fs/name.h"
 #include "kernel/io/open_flags.h"
@@ -468,7 +467,6 @@ void tree_sync(void)
     for (const struct fs *fs = &root_fs; fs; fs = fs->next)
         if (fs->sync)
             fs->sync(fs);
-    block_flush_all();
 }
 
 bool tree_reclaim(void)

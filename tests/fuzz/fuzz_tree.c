@@ -59,7 +59,7 @@ void page_stats(struct page_stats *s) { *s = (struct page_stats){0}; }
 void lock_release(struct inode *i, const void *owner) { (void)i, (void)owner; }
 
 /* There are no devices and no FIFOs here. */
-const struct file_ops fifo_ops;
+const struct file_ops fifo_ops, disk_ops;
 const struct file_ops *device_ops(uint32_t rdev)
 {
     (void)rdev;

@@ -6,6 +6,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/block/block.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/process.h"
@@ -189,6 +190,7 @@ long sys_fdatasync(uint64_t fd) { return use_file(fd, file_sync, 1, 0, 0); }
 long sys_sync(void)
 {
     tree_sync();
+    block_flush_all();
     return 0;
 }
 
