@@ -69,12 +69,45 @@ def test_disk(disk: Path, tmp_path: Path, cpus: int, memory: str) -> None:
     assert after[end:] == before[end:]
 
 
+def spoil(disk: Path, sector_number: int) -> None:
+    """Change a byte of a sector."""
+    with disk.open("r+b") as image:
+        image.seek(sector_number * SECTOR + 40)
+        byte = image.read(1)[0]
+        image.seek(sector_number * SECTOR + 40)
+        image.write(bytes([byte ^ 1]))
+
+
 @pytest.mark.parametrize("cpus", [1, 2, 4])
 def test_load(disk: Path, cpus: int) -> None:
+    """On one CPU with a damaged header of the table, on two with damaged entries: there is a copy
+    of both."""
+    damaged = {1: 1, 2: 2}.get(cpus)
+    if damaged:
+        spoil(disk, damaged)
     options = ["--disk", str(disk)]
     done = run_guest("/tests/disk", "load", str(ROUNDS), smp=cpus, options=options, timeout=120)
     check_tap(done.expect(0).text)
+    assert ("first partition table is damaged; the second is used" in done.console) == bool(damaged)
     check_load(disk)
+
+
+def test_whole(disk: Path, tmp_path: Path) -> None:
+    """With both tables damaged the disk is used as a whole, as is one without a table, of any
+    size."""
+    spoil(disk, 1)
+    spoil(disk, 12 * MIB // SECTOR - 1)
+    plain, small, odd = (tmp_path / name for name in ("plain", "small", "odd"))
+    plain.write_bytes(b"x" * MIB)
+    small.write_bytes(b"x" * SECTOR)
+    odd.write_bytes(b"x" * (MIB + 100))
+    options = [word for image in (disk, plain, small, odd) for word in ("--disk", str(image))]
+    done = run_guest("/bin/show", "device", options=options).expect(0)
+    rows = [line.split() for line in done.text.splitlines()[2:]]
+    sizes = [12 * MIB, MIB, SECTOR, MIB + SECTOR]
+    assert [row[0] for row in rows] == ["vda", "vdb", "vdc", "vdd"]
+    assert [int(row[3]) * SECTOR for row in rows] == sizes
+    assert done.console.count("vd") == 1 and "used as a whole" in done.console
 
 
 def fault(event: str, **more: object) -> str:
@@ -90,7 +123,7 @@ def test_errors(disk: Path, kind: str, event: str) -> None:
     options = ["--disk", str(disk), "--disk-fault", fault(event, iotype=kind)]
     done = run_guest("/tests/disk", "error", kind, options=options).expect(0)
     check_tap(done.text)
-    assert f"vda: {kind} at sector" in done.console
+    assert f"vda: a {kind} failed" in done.console
     assert kind != "write" or part_of(disk) == before
 
 

@@ -132,13 +132,6 @@ def test_a_time_limit_is_no_crash() -> None:
     assert "monitor shows it" not in done.console
 
 
-def test_disks_have_no_driver(tmp_path: Path) -> None:
-    image = tmp_path / "image"
-    image.write_bytes(bytes(1 << 20))
-    done = run_guest("/bin/show", "pci", options=["--disk", str(image)]).expect(0)
-    assert "1AF4" in done.text.upper() and "there is no driver for disks" in done.console
-
-
 def test_sda_finds_the_machine_that_waits(tmp_path: Path) -> None:
     environment = os.environ | {"TMPDIR": str(tmp_path)}
 

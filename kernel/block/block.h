@@ -20,15 +20,15 @@
 
 struct validate;
 
-#define BLOCK_DISKS       16u  /* disks, and ... */
-#define BLOCK_VOLUMES     16u  /* volumes of each: itself, and 15 partitions */
-#define BLOCK_PAGES       16u  /* of data in a request */
-#define BLOCK_DEPTH       64u  /* requests of a disk that its device has at a time */
-#define BLOCK_NAME        12u  /* bytes of a name with its NUL: "vda", "vda15" */
-#define BLOCK_SILENCE_S   30u  /* a device that answers nothing for so long has failed, ... */
-#define BLOCK_PATIENCE_S  120u /* and one that does not answer one request for so long */
-#define BLOCK_TRIES       3u   /* of a read or write that fails */
-#define BLOCK_SECTOR      512u /* bytes: the smallest sector of a disk */
+#define BLOCK_DISKS        16u  /* disks, and ... */
+#define BLOCK_VOLUMES      16u  /* volumes of each: itself, and 15 partitions */
+#define BLOCK_PAGES        16u  /* of data in a request */
+#define BLOCK_DEPTH        64u  /* requests of a disk that its device has at a time */
+#define BLOCK_NAME         12u  /* bytes of a name with its NUL: "vda", "vda15" */
+#define BLOCK_SILENCE_S    30u  /* a device that answers nothing for so long has failed, ... */
+#define BLOCK_PATIENCE_S   120u /* and one that does not answer one request for so long */
+#define BLOCK_TRIES        3u   /* of a read or write that fails */
+#define BLOCK_SECTOR       512u /* bytes: the smallest sector of a disk */
 #define BLOCK_DEVICE_MAJOR 254u /* of device numbers; the minor one is disk * 16 + volume */
 
 enum block_kind { BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_KINDS };

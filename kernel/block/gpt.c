@@ -31,9 +31,9 @@ static uint64_t get64(const uint8_t *p) { return get32(p) | (uint64_t)get32(p + 
 uint32_t gpt_crc32(uint32_t crc, const void *at, size_t n)
 {
     static const uint32_t nibble[16] = {
-        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4, 0x4DB26158,
-        0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C, 0x9B64C2B0, 0x86D3D2D4,
-        0xA00AE278, 0xBDBDF21C,
+        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C,
     };
     const uint8_t *p = at;
 
@@ -66,7 +66,8 @@ int gpt_header(struct gpt *g, const void *at, size_t n, uint64_t lba, uint64_t s
     if (n < GPT_HEADER || memcmp(p, signature, sizeof(signature) - 1) != 0)
         return -ENOENT;
     size = get32(p + AT_HEADER_SIZE);
-    if (get32(p + AT_REVISION) >> 16 != 1 || size < GPT_HEADER || size > n || !sum_is_right(p, size))
+    if (get32(p + AT_REVISION) >> 16 != 1 || size < GPT_HEADER || size > n ||
+        !sum_is_right(p, size))
         return -EINVAL;
     g->first_usable = get64(p + AT_FIRST);
     g->last_usable = get64(p + AT_LAST);

@@ -38,7 +38,7 @@ static void finish_locked(struct block_request *r, int err)
     c->requests++;
     if (err) {
         c->errors++;
-        d->bad_sector = r->sector;
+        d->bad_sector = r->kind == BLOCK_FLUSH ? 0 : r->sector;
         d->bad_kind = r->kind;
     } else {
         c->bytes += r->nbytes;
@@ -149,8 +149,7 @@ void block_ended(struct block_disk *d, struct block_request *r, int err)
     r->with_device = false;
     d->nstarted--;
     d->answered_ns = clock_ns();
-    if (!r->finished && err && r->kind != BLOCK_FLUSH && !r->dropped &&
-        ++r->tries < BLOCK_TRIES) {
+    if (!r->finished && err && r->kind != BLOCK_FLUSH && !r->dropped && ++r->tries < BLOCK_TRIES) {
         d->retries++;
         list_add_head(&d->queue, &r->link);
     } else {
@@ -269,7 +268,7 @@ static bool bury_one(struct block_disk *d)
 /* Name the last error on the console, if there was one since the last time. */
 static void tell(struct block_disk *d)
 {
-    static const char *const names[BLOCK_KINDS] = {"read", "write", "flush"};
+    static const char *const names[BLOCK_KINDS] = {"a read", "a write", "a flush"};
     uint64_t errors = 0, sector;
     bool fresh;
     unsigned kind;
@@ -284,9 +283,8 @@ static void tell(struct block_disk *d)
     kind = d->bad_kind;
     spin_unlock(&d->lock, ipl);
     if (fresh)
-        printk("%s: %s at sector %lu failed (errors so far: %lu)%s\n", d->volume[0].name,
-               names[kind], sector, errors,
-               errors < TOLD_MOST ? "" : "; from now on they are only counted");
+        printk("%s: %s failed, sector %lu (errors so far: %lu)%s\n", d->volume[0].name, names[kind],
+               sector, errors, errors < TOLD_MOST ? "" : "; from now on they are only counted");
 }
 
 bool block_serve(struct block_disk *d, uint64_t now)

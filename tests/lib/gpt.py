@@ -22,7 +22,9 @@ def header(lba: int, other: int, sectors: int, table: int, entries: bytes) -> by
 
     def fields(crc: int) -> bytes:
         sums = table, ENTRIES, ENTRY_BYTES, zlib.crc32(entries)
-        return struct.pack(HEADER, b"EFI PART", 0x10000, 92, crc, 0, lba, other, *usable, disk, *sums)
+        return struct.pack(
+            HEADER, b"EFI PART", 0x10000, 92, crc, 0, lba, other, *usable, disk, *sums
+        )
 
     return fields(zlib.crc32(fields(0))).ljust(SECTOR, b"\0")
 
@@ -32,7 +34,9 @@ def image(sectors: int, parts: Mapping[int, tuple[int, int]]) -> bytearray:
     entries = bytearray(ENTRIES * ENTRY_BYTES)
     for number, (first, n) in parts.items():
         at = (number - 1) * ENTRY_BYTES
-        entry = struct.pack("<16s16sQQQ", LINUX, uuid.UUID(int=number).bytes_le, first, first + n - 1, 0)
+        entry = struct.pack(
+            "<16s16sQQQ", LINUX, uuid.UUID(int=number).bytes_le, first, first + n - 1, 0
+        )
         entries[at : at + len(entry)] = entry
     disk = bytearray(sectors * SECTOR)
     last = sectors - 1

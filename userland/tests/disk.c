@@ -96,7 +96,8 @@ static void test_facts(void)
     ok(open("/tmp/none", O_RDONLY) == -1 && errno == ENXIO, "nor has it a device");
     mknod("/tmp/node", S_IFBLK | 0600, makedev(254, 3));
     other = open_disk("/tmp/node", O_RDONLY);
-    ok(ioctl(other, BLKGETSIZE64, &bytes) == 0 && bytes == 1 << 20, "another node is the same disk");
+    ok(ioctl(other, BLKGETSIZE64, &bytes) == 0 && bytes == 1 << 20,
+       "another node is the same disk");
     close(other);
     ok(open("/dev/vdb", O_RDWR) == -1 && errno == EROFS, "a disk is locked against writing");
     fd = open_disk("/dev/vdb", O_RDONLY);
@@ -254,11 +255,11 @@ static void test_failures(void)
 
 /* ---- several processes ---- */
 
-#define PROCESSES    4u
-#define AREA         1024u                   /* sectors of each process */
-#define LANES_FIRST  (PROCESSES * AREA)      /* sectors that all change parts of */
-#define LANES        32u
-#define LANE         16u                     /* bytes; that of process p is the p-th of PROCESSES */
+#define PROCESSES   4u
+#define AREA        1024u              /* sectors of each process */
+#define LANES_FIRST (PROCESSES * AREA) /* sectors that all change parts of */
+#define LANES       32u
+#define LANE        16u /* bytes; that of process p is the p-th of PROCESSES */
 
 /* What process p has last written to a sector of its own. */
 static void make_sector(uint64_t *to, uint64_t sector, uint64_t version)
@@ -396,10 +397,9 @@ static void kill_one(const char *kind)
         int fd = open_disk("/dev/vda", O_RDWR);
 
         for (;;)
-            if (!strcmp(kind, "read") ? pread(fd, buffer, 3 << 20, 0) < 0
-                : !strcmp(kind, "part")
-                    ? pwrite(fd, buffer, 100, 100) < 0
-                    : pwrite(fd, buffer, 3 << 20, 0) < 0)
+            if (!strcmp(kind, "read")   ? pread(fd, buffer, 3 << 20, 0) < 0
+                : !strcmp(kind, "part") ? pwrite(fd, buffer, 100, 100) < 0
+                                        : pwrite(fd, buffer, 3 << 20, 0) < 0)
                 _exit(1);
     }
     nanosleep(&some, NULL);

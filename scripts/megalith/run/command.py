@@ -167,9 +167,7 @@ def disks(options: argparse.Namespace) -> tuple[machines.Disk, ...]:
     for number, faults in options.disk_faults:
         if number >= len(made):
             raise MachineError(f"--disk-fault: there is no disk {number}")
-        made[number] = dataclasses.replace(
-            made[number], faults=made[number].faults + faults
-        )
+        made[number] = dataclasses.replace(made[number], faults=made[number].faults + faults)
     return tuple(made)
 
 

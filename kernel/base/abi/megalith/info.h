@@ -373,7 +373,7 @@ struct mega_disk {
     char name[16];
     uint64_t first, sectors; /* on the disk */
     uint32_t sector_bytes, flags;
-    uint32_t with_device, device_number; /* requests that the device has */
+    uint32_t with_device, device_number;                        /* requests that the device has */
     uint64_t requests[MEGA_DISK_KINDS], bytes[MEGA_DISK_KINDS]; /* ended; of those without error */
     uint64_t errors[MEGA_DISK_KINDS];                           /* told to who made the request */
     uint64_t retries, late; /* requests tried again; given up when the device failed */
