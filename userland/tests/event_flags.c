@@ -6,15 +6,20 @@
  * processes; what a flag number that does not exist, a cluster without association, a name, a
  * protection, a quota and a privilege say.
  */
+#define _GNU_SOURCE
 #include <descrip.h>
 #include <efndef.h>
+#include <fcntl.h>
 #include <megalith/creds.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -100,12 +105,14 @@ struct wait {
     unsigned efn, mask;
     int how; /* 0: $WAITFR, 1: $WFLOR, 2: $WFLAND */
     int status, done;
+    pid_t tid; /* set by the thread that waits */
 };
 
 static void *waiter(void *arg)
 {
     struct wait *w = arg;
 
+    __atomic_store_n(&w->tid, gettid(), __ATOMIC_SEQ_CST);
     w->status = w->how == 0   ? sys$waitfr(w->efn)
                 : w->how == 1 ? sys$wflor(w->efn, w->mask)
                               : sys$wfland(w->efn, w->mask);
@@ -358,29 +365,57 @@ static void clusters(void)
     is(other_group(), 0, "a name means another cluster in another group");
 }
 
-/* A thread leaves the cluster in which another one waits. */
+/* Does the thread of w sleep, as /proc has it? */
+static bool asleep(const struct wait *w)
+{
+    char path[64], text[64] = "";
+    pid_t tid = __atomic_load_n(&w->tid, __ATOMIC_SEQ_CST);
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+    fd = tid ? open(path, O_RDONLY) : -1;
+    if (fd < 0)
+        return false;
+    read(fd, text, sizeof(text) - 1);
+    close(fd);
+    return strstr(text, ") S ") != NULL;
+}
+
+/* A thread leaves the cluster in which another one waits. Another process keeps the cluster there
+   meanwhile: without an association it would go, and its name with it. */
 static void left_amid(void)
 {
     $DESCRIPTOR(name, "LEFT");
     struct wait w = {.efn = 64};
+    int associated[2], left[2];
     pthread_t t;
+    char byte;
     pid_t pid;
 
+    pipe(associated);
+    pipe(left);
     sys$ascefc(64, &name, 0, 0);
     pthread_create(&t, NULL, waiter, &w);
-    nap(20);
+    while (!asleep(&w))
+        nap(1);
     pid = fork();
     if (pid == 0) {
         sys$ascefc(64, &name, 0, 0);
-        nap(40);
+        write(associated[1], "x", 1);
+        read(left[0], &byte, 1);
         sys$setef(64);
         _exit(0);
     }
-    nap(20);
+    read(associated[0], &byte, 1);
     sys$dacefc(64);
+    write(left[1], "x", 1);
     pthread_join(t, NULL);
     is(w.status, SS$_NORMAL, "who waits in a cluster is woken by it after it was left");
     child_result(pid);
+    for (int i = 0; i < 2; i++) {
+        close(associated[i]);
+        close(left[i]);
+    }
 }
 
 /* ---- status blocks ---- */
