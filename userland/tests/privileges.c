@@ -332,6 +332,8 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--exec-without") == 0)
         return exec_without(argv[0]);
     setprv();
+    is(sys$cmkrnl(NULL, NULL), SS$_NOCMKRNL, "no privilege leads to kernel mode");
+    is(sys$cmexec_64(NULL, NULL), SS$_NOCMEXEC, "nor to executive mode");
     limits();
     inheritance();
     sections();

@@ -15,8 +15,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <megalith/creds.h>
 #include <megalith/info.h>
 #include <poll.h>
+#include <prvdef.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -314,10 +316,14 @@ static pid_t attacker(unsigned number, uint64_t seed)
 /* The leader keeps `count` attackers alive. */
 static void lead(uint32_t uid, unsigned count, uint64_t seed)
 {
+    const struct mega_creds user = {.uic_group = uid,
+                                    .uic_member = uid,
+                                    .privileges = PRV$M_TMPMBX,
+                                    .authorised = PRV$M_TMPMBX};
     unsigned number = 0, alive = 0;
 
     setsid();
-    if (setgid(uid) || setuid(uid))
+    if (mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&user, 0, 0, 0, 0) != SS$_NORMAL)
         _exit(1);
     for (;;) {
         while (waitpid(-1, NULL, WNOHANG) > 0)

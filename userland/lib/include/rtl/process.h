@@ -33,6 +33,12 @@ int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, voi
                struct _generic_64 *prvadr, void *quota, void *prcnam, unsigned int baspri,
                unsigned int uic, unsigned short mbxunt, unsigned int stsflg, void *itmlst,
                void *node);
+/* A routine in an inner mode: SS$_NOCMKRNL and SS$_NOCMEXEC, whatever privileges the caller has,
+ * because user programs have one mode here. */
+int sys$cmkrnl(int (*routin)(void), unsigned int *arglst);
+int sys$cmkrnl_64(int (*routin_64)(void), unsigned __int64 *arglst_64);
+int sys$cmexec(int (*routin)(void), unsigned int *arglst);
+int sys$cmexec_64(int (*routin_64)(void), unsigned __int64 *arglst_64);
 /* Selects processes: a context for the pidadr of $GETJPI, which then returns one process after the
  * other, up to SS$_NOMOREPROC. An item has its value, or address and length of it, where those of
  * $GETJPI have a buffer, and flags PSCAN$M_... where they have the address of a length. */
