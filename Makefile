@@ -401,7 +401,7 @@ coverage: all ## which lines of the kernel the tests reach (build/coverage/repor
 
 soak: all ## all stress programs at once on four CPUs, for SOAK_SECONDS (600)
 	$(Q)$(PYTEST) -m soak -n 0 -s tests/test_walk.py tests/test_siege.py tests/test_killed.py \
-	    tests/test_holds.py tests/test_tb.py $(T)
+	    tests/test_holds.py tests/test_tb.py tests/test_loads.py $(T)
 
 schedules: all ## racing programs under SCHEDULES (50) repeatable schedules of four CPUs
 	$(Q)scripts/schedules --count $(or $(SCHEDULES),50) $(ARGS)

@@ -7,11 +7,14 @@
  * nothing any more; the last reference frees it.
  */
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
 #include "kernel/qio/qio.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/pool/pool_charged.h"
 #include "sysman/params.h"
+
+#define WORDS ((QIO_CHANNELS + 63) / 64)
 
 /* In nonpaged pool. */
 struct qio_channels {
@@ -21,6 +24,7 @@ struct qio_channels {
     uint64_t bytes;           /* atomic: of buffers */
     struct qio_limits limits; /* constant */
     uint16_t account;         /* charged for this structure; constant */
+    uint64_t used[WORDS];     /* a bit for each slot that is not NULL; lock */
     struct qio_channel *slot[QIO_CHANNELS]; /* lock */
 };
 
@@ -96,15 +100,31 @@ void qio_release_bytes(struct qio_channels *t, uint64_t nbytes)
 
 /* ---- channels ---- */
 
+/* The first free slot, or one that does not exist. */
+static unsigned free_slot_locked(const struct qio_channels *t)
+{
+    unsigned w = 0;
+
+    while (w < WORDS - 1 && !~t->used[w])
+        w++;
+    return ~t->used[w] ? 64 * w + bit_lowest(~t->used[w]) : QIO_CHANNELS;
+}
+
+static void set_slot_locked(struct qio_channels *t, unsigned i, struct qio_channel *c)
+{
+    uint64_t bit = UINT64_C(1) << i % 64;
+
+    t->slot[i] = c;
+    t->used[i / 64] = c ? t->used[i / 64] | bit : t->used[i / 64] & ~bit;
+}
+
 cond_t qio_channel_enter(struct qio_channels *t, struct qio_channel *c, uint32_t *number)
 {
     ipl_t ipl = spin_lock(&t->lock);
-    unsigned i = 0;
+    unsigned i = free_slot_locked(t);
 
-    while (i < QIO_CHANNELS && t->slot[i])
-        i++;
     if (i < QIO_CHANNELS)
-        t->slot[i] = c;
+        set_slot_locked(t, i, c);
     spin_unlock(&t->lock, ipl);
     *number = (i + 1) * QIO_CHANNEL_STEP;
     return i < QIO_CHANNELS ? SS$_NORMAL : SS$_NOIOCHAN;
@@ -154,7 +174,7 @@ cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number)
         return SS$_IVCHAN;
     ipl = spin_lock(&t->lock);
     c = *at;
-    *at = NULL;
+    set_slot_locked(t, (unsigned)(at - t->slot), NULL);
     spin_unlock(&t->lock, ipl);
     if (!c)
         return SS$_IVCHAN;

@@ -8,7 +8,7 @@
  * Each AST has a number of its own: none is lost, delivered twice or nested in another, those of
  * one thread keep their order, no wait is forgotten, and no flag of another process changes.
  *
- * `ast_load SECONDS [PROCESSES]`. It ends with the sums of all processes.
+ * `ast_load SECONDS [PROCESSES]`, also parts of a second. It ends with the sums of all processes.
  */
 #define _GNU_SOURCE
 #include <descrip.h>
@@ -192,7 +192,7 @@ static void on_signal(int sig)
  * time between ASTs to look at the clock. */
 static void *signals(void *arg)
 {
-    long until = now_ms() + (long)arg * 1000;
+    long until = now_ms() + (long)arg;
     unsigned long n = 0;
 
     while (now_ms() < until) {
@@ -208,7 +208,7 @@ static void *signals(void *arg)
 
 /* ---- a process ---- */
 
-static void process(unsigned k, unsigned count, long seconds)
+static void process(unsigned k, unsigned count, long ms)
 {
     $DESCRIPTOR(name, "LOAD");
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -228,7 +228,7 @@ static void process(unsigned k, unsigned count, long seconds)
     for (unsigned long i = 0; i < 2UL * PAIRS; i++)
         pthread_create(&t[n++], NULL, turns, (void *)i);
     pthread_create(&t[n++], NULL, timers, NULL);
-    pthread_create(&t[n++], NULL, signals, (void *)seconds);
+    pthread_create(&t[n++], NULL, signals, (void *)ms);
     pthread_create(&t[n++], NULL, ring, NULL);
     for (unsigned i = 0; i < PAIRS; i++)
         sys$setef(32 + 2 * i);
@@ -251,7 +251,7 @@ static void process(unsigned k, unsigned count, long seconds)
 
 int main(int argc, char **argv)
 {
-    long seconds = argc > 1 ? atol(argv[1]) : 4;
+    long ms = argc > 1 ? (long)(atof(argv[1]) * 1000) : 4000;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 4;
     struct sums s = {0};
     int ends = 0, idle = 0, status;
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     for (unsigned k = 0; k < count; k++)
         if (fork() == 0)
-            process(k, count, seconds);
+            process(k, count, ms);
     while (wait(&status) > 0)
         ends += WIFEXITED(status) && WEXITSTATUS(status) == 0;
     for (unsigned k = 0; k < count; k++) {

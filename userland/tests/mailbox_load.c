@@ -11,7 +11,7 @@
  * readers are killed all the time: of a writer at most the message that it was writing is lost, of
  * a reader at most the one that it was reading.
  *
- * `mailbox_load SECONDS`. The readers end when no channel writes any more.
+ * `mailbox_load SECONDS`, also parts of a second. The readers end when no channel writes any more.
  */
 #include <agndef.h>
 #include <cmbdef.h>
@@ -325,7 +325,7 @@ static void check_killed(const struct box *b, unsigned kills)
 
 int main(int argc, char **argv)
 {
-    long until = now_ms() + (argc > 1 ? atol(argv[1]) : 2) * 1000;
+    long until = now_ms() + (argc > 1 ? (long)(atof(argv[1]) * 1000) : 2000);
     unsigned short parent[BOXES];
     unsigned kills;
     int status, bad = 0;
