@@ -122,6 +122,30 @@ cond_t vms_completion_end(struct vms_completion *c, cond_t status, bool failed)
     return status;
 }
 
+/* Counts of events and requests, and priorities: any numbers. */
+void event_counts(const struct event_owner *o, struct event_counts *c)
+{
+    (void)o;
+    *c = (struct event_counts){0};
+}
+
+void event_limits(uint32_t asts, uint32_t timers, struct event_counts *c)
+{
+    *c = (struct event_counts){.ast_limit = asts, .timer_limit = timers};
+}
+
+void qio_counts(const struct qio_channels *t, const struct qio_limits *limits, struct qio_counts *c)
+{
+    (void)t;
+    *c = (struct qio_counts){.limit = *limits, .left = *limits};
+}
+
+uint32_t vms_base_priority(const struct process *p)
+{
+    (void)p;
+    return 4;
+}
+
 bool creds_is_system(const struct process *p) { return p->uic_group <= 010; }
 struct uthread *process_first_thread_locked(const struct process *p)
 {
