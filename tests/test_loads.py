@@ -1,6 +1,5 @@
-"""ASTs, event flags, timers and signals under load, for a minute (userland/tests/ast_load.c) and, in
-`make soak`, for SOAK_SECONDS; likewise mailboxes (mailbox_load.c). test_guest.py runs both briefly.
-"""
+"""ASTs, event flags, timers and signals under load (userland/tests/ast_load.c), for a minute and, in
+`make soak`, for SOAK_SECONDS; there also mailboxes (mailbox_load.c). test_guest.py is briefer."""
 
 from __future__ import annotations
 
