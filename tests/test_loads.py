@@ -1,5 +1,5 @@
-"""ASTs, event flags, timers and signals under load (userland/tests/ast_load.c), for a minute and, in
-`make soak`, for SOAK_SECONDS; there also mailboxes (mailbox_load.c). test_guest.py is briefer."""
+"""ASTs, event flags, timers and signals under load (userland/tests/ast_load.c), for a minute, and
+in `make soak` for SOAK_SECONDS; there also mailboxes (mailbox_load.c)."""
 
 from __future__ import annotations
 
