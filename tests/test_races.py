@@ -20,9 +20,7 @@ PROGRAMS = [("sched_kernel", 4), ("process", 2), ("memory", 2), ("signals", 4), 
 # On two CPUs: a host of two cores runs no more of them at a time, and 64 threads that wake
 # each other take twice as long on four. `make test-races` has both.
 PROGRAMS += [("threads", 2)]
-# With a length of their own: the detector makes them several times slower.
-WORDS = {"ast_load": ["4", "2"], "mailbox_load": ["1"]}
-PROGRAMS += [("ast_load", 2), ("mailbox_load", 2)]
+PROGRAMS += [("event_flags", 2), ("asts", 2), ("mailbox_load", 2)]
 
 
 def planted() -> tuple[list[str], str]:
@@ -68,7 +66,7 @@ def test_programs_run_without_a_race() -> None:
     passed = 0
     reports: list[str] = []
     for name, cpus in PROGRAMS:
-        words = WORDS.get(name) or marked(TOP / f"userland/tests/{name}.c", "ARGS")
+        words = marked(TOP / f"userland/tests/{name}.c", "ARGS")
         done = run_guest(
             f"/tests/{name}", *words, smp=cpus, options=OPTIONS, timeout=150, races=True
         )
