@@ -32,6 +32,7 @@ void chacha_block(uint32_t out[CHACHA_WORDS], const uint32_t key[CHACHA_KEY],
                                     tail[0],    tail[1],    tail[2],    tail[3]};
     uint64_t x[CHACHA_WORDS];
 
+#pragma GCC unroll 16
     for (unsigned k = 0; k < CHACHA_WORDS; k++)
         x[k] = start[k];
     for (unsigned n = 0; n < DOUBLE_ROUNDS; n++) { /* unrolled, the words stay in registers */
@@ -42,6 +43,7 @@ void chacha_block(uint32_t out[CHACHA_WORDS], const uint32_t key[CHACHA_KEY],
         for (unsigned k = 0; k < 4; k++) /* diagonals */
             quarter(&x[k], &x[4 + (k + 1) % 4], &x[8 + (k + 2) % 4], &x[12 + (k + 3) % 4]);
     }
+#pragma GCC unroll 16
     for (unsigned k = 0; k < CHACHA_WORDS; k++) {
         out[k] = (uint32_t)x[k] + start[k];
         /* No key stays behind on the stack. */

@@ -3,9 +3,8 @@
  * bytes until the destination is aligned to 8 bytes. It then reads the source in aligned quadwords,
  * which it combines by shifts if source and destination differ in alignment. An aligned quadword
  * does not cross a page boundary, so reading the whole quadword that contains the last byte
- * accesses no page outside the caller's range. The main loops are unrolled eightfold: 11
- * instructions fill 64 bytes, 19 copy 64 bytes, and 44 if source and destination differ in
- * alignment.
+ * accesses no page outside the caller's range. The main loops are unrolled: 19 instructions fill
+ * 128 bytes, 19 copy 64 bytes, and 44 if source and destination differ in alignment.
  *
  * NO_IDIOMS prevents the compiler from turning these loops into calls of the functions themselves.
  */
@@ -67,15 +66,16 @@ NO_IDIOMS void *memset(void *dst, int c, size_t n)
         *d++ = (unsigned char)c;
     quad *q = (quad *)d;
 
-    for (; n >= 64; n -= 64, q += 8) {
-        q[0] = fill;
-        q[1] = fill;
-        q[2] = fill;
-        q[3] = fill;
-        q[4] = fill;
-        q[5] = fill;
-        q[6] = fill;
-        q[7] = fill;
+    for (; n >= 128; n -= 128, q += 16) {
+#pragma GCC unroll 16
+        for (unsigned k = 0; k < 16; k++)
+            q[k] = fill;
+    }
+    if (n & 64) {
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < 8; k++)
+            q[k] = fill;
+        q += 8;
     }
     if (n & 32) {
         q[0] = fill;
