@@ -266,10 +266,14 @@ static inline unsigned dots(const struct fs_name *name)
 /* A char would have to be extended before each comparison. */
 static inline uint8_t byte_at(const char *p) { return *(const uint8_t *)p; }
 
-static inline uint32_t type_of(const struct inode *i)
+#define TYPE_SHIFT 12 /* of S_IFMT, whose bits so far up would take a constant to be masked */
+
+/* The type of i: S_IFMT of its mode, shifted. */
+static inline uint64_t type_of(const struct inode *i)
 {
-    return __atomic_load_n(&i->mode, __ATOMIC_RELAXED) & S_IFMT;
+    return (uint64_t)__atomic_load_n(&i->mode, __ATOMIC_RELAXED) >> TYPE_SHIFT & 0xF;
 }
+enum { TYPE_DIR = S_IFDIR >> TYPE_SHIFT, TYPE_LINK = S_IFLNK >> TYPE_SHIFT };
 
 /* Treat the last component as `how` says, LAST_HOLD or LAST_NAME. */
 static int look_last(struct walk *w, enum last how)
@@ -299,13 +303,13 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
 
     w->inode = w->own = w->stale = NULL;
     w->held = NULL;
-    w->slash = w->locked = false;
+    w->slash = w->locked = w->winding = false;
     err = walk_begin(w, cred, dir, *path == '/');
     if (err || !*path)
         return err ? err : -ENOENT;
     for (;;) {
         struct inode *found, *at;
-        uint32_t type;
+        uint64_t type;
         bool slash, more; /* a slash, another component follows */
 
         while (byte_at(path) == '/')
@@ -327,24 +331,28 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
             return -ENAMETOOLONG;
         switch (dots(&w->last)) {
         case 1:
+            w->winding = true;
             continue;
         case 2:
+            w->winding = true;
             err = step_up(w);
             if (err)
                 return err;
             continue;
         }
         if (byte_at(path) == '/') {
-            do
+            path++;
+            while (unlikely(byte_at(path) == '/')) {
+                w->winding = true;
                 path++;
-            while (byte_at(path) == '/');
+            }
             more = byte_at(path) != 0;
             slash = true;
         }
         if (more) {
             err = look_shared(w, at);
             found = w->inode;
-            if (likely(!err && found && type_of(found) == S_IFDIR && !w->resolve)) {
+            if (likely(!err && found && type_of(found) == TYPE_DIR && !w->resolve)) {
                 w->inode = NULL;
                 step_to(w, found);
                 goto next;
@@ -359,23 +367,24 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
             return err;
         type = found ? type_of(found) : 0;
         if (unlikely(w->resolve)) {
-            err = may_go_on(w, type == S_IFLNK && (more || slash || follow));
+            err = may_go_on(w, type == TYPE_LINK && (more || slash || follow));
             if (err)
                 return err;
         }
-        if (type == S_IFLNK && (more || slash || follow)) {
+        if (type == TYPE_LINK && (more || slash || follow)) {
             if (w->locked) {
                 mutex_unlock(&w->dir->lock);
                 w->locked = false;
             }
             if (++links > SYMLINKS_MAX)
                 return -ELOOP;
+            w->winding = true;
             err = jump(w);
             if (!err && unlikely(w->resolve))
                 err = may_jump(w);
             if (!err) {
                 found = w->inode;
-                type = found->mode & S_IFMT;
+                type = type_of(found);
                 goto found_it;
             }
             if (err != -EOPNOTSUPP)
@@ -395,9 +404,9 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
     found_it:
         if (!*path) {
             w->slash = slash;
-            return slash && found && type != S_IFDIR ? -ENOTDIR : 0;
+            return slash && found && type != TYPE_DIR ? -ENOTDIR : 0;
         }
-        if (type != S_IFDIR)
+        if (type != TYPE_DIR)
             return found ? -ENOTDIR : -ENOENT;
         w->inode = NULL;
         step_to(w, found);

@@ -19,10 +19,11 @@ extern const struct file_ops regular_ops, directory_ops;
  * component, too. */
 int tree_lookup(const struct io_cred *cred, struct inode *dir, const char *path, bool follow,
                 struct inode **out);
-/* The same with symbolic links followed. buf, of n bytes, gets the absolute path under which the
- * inode was found, with a NUL. -ENAMETOOLONG: it does not fit. */
+/* The same with symbolic links followed. *text is the absolute path under which the inode was
+ * found, with a NUL: `path`, where that is it already, else in buf, of n bytes. -ENAMETOOLONG: it
+ * does not fit. */
 int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *path,
-                     struct inode **out, char *buf, size_t n);
+                     struct inode **out, const char **text, char *buf, size_t n);
 /* Create an inode of type and permissions `mode` under a new name; unless out is NULL, *out gets it
  * with a reference. If the name exists: -EEXIST with excl; otherwise *out is the existing inode,
  * with symbolic links followed. */

@@ -82,16 +82,24 @@ long tree_path_of(struct inode *i, char *buf, size_t n)
     return used + (long)e.len;
 }
 
+/* Is the path that was walked the one that tree_path() would make of its parts? */
+static bool is_plain(const struct walk *w, const char *path)
+{
+    return path[0] == '/' && path[1] != '/' && !w->winding && !w->slash && w->root == inode_root;
+}
+
 int tree_lookup_path(const struct io_cred *cred, struct inode *dir, const char *path,
-                     struct inode **out, char *buf, size_t n)
+                     struct inode **out, const char **text, char *buf, size_t n)
 {
     struct walk w;
     int err = tree_walk(cred, dir, path, true, LAST_LOOK, &w);
     long used;
 
+    *text = path;
     if (!err && !w.inode)
         err = -ENOENT;
-    if (!err) {
+    if (!err && !is_plain(&w, path)) {
+        *text = buf;
         used = tree_path(w.dir, buf, n);
         if (used > 0 && w.last.len) {
             size_t at = used == 2 ? 1 : (size_t)used; /* "/" ends in a slash already */

@@ -23,6 +23,8 @@ struct walk {
     uint32_t moves;     /* with RESOLVE_BENEATH or _IN_ROOT: tree_moves when the walk began */
     bool slash;         /* the path ended in a slash, so it must name a directory */
     bool locked;        /* dir->lock is held exclusively */
+    bool winding;       /* a link was followed, or the path has ".", "..", or two slashes behind a
+                           component */
 };
 
 /* How often a directory has been moved to another one; atomic, and raised before each such move,

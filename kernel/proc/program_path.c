@@ -24,10 +24,11 @@ static int copy_of(const char *text, struct program_path **to)
 static int lookup_in(const struct io_cred *cred, struct inode *dir, const char *path,
                      struct inode **out, struct program_path **to, char *buf, size_t n)
 {
-    int err = tree_lookup_path(cred, dir, path, out, buf, n);
+    const char *text;
+    int err = tree_lookup_path(cred, dir, path, out, &text, buf, n);
 
     if (!err) {
-        err = copy_of(buf, to);
+        err = copy_of(text, to);
         if (err)
             inode_unref(*out);
     }

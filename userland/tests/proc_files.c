@@ -82,9 +82,17 @@ static pid_t sleeper(void)
 
 static void program_path(void)
 {
+    static const char *const winding[] = {
+        "//tests/proc_files",     "/tests//proc_files",
+        "/tests/./proc_files",    "/./tests/proc_files",
+        "/tmp/program",           "/tests/../tests/proc_files",
+        "/tmp/folder/proc_files", "/proc/self/root/tests/proc_files",
+    };
     char path[256] = "";
     int status = -1;
 
+    ok(symlink("/tests/proc_files", "/tmp/program") == 0 && symlink("../tests", "/tmp/folder") == 0,
+       "links to the program and to its folder");
     is(readlink("/proc/self/exe", path, sizeof(path)), (long)strlen("/tests/proc_files"),
        "the program's path has its whole length");
     ok(strcmp(path, "/tests/proc_files") == 0, "it is %s", path);
@@ -95,6 +103,52 @@ static void program_path(void)
     }
     wait(&status);
     is(status, 0, "a program executed as ./NAME has an absolute path");
+    for (size_t k = 0; k < sizeof(winding) / sizeof(*winding); k++) {
+        if (fork() == 0) {
+            execl(winding[k], "proc_files", "exe", NULL);
+            _exit(9);
+        }
+        wait(&status);
+        is(status, 0, "and the same path when it is executed as %s", winding[k]);
+    }
+    unlink("/tmp/program");
+    unlink("/tmp/folder");
+}
+
+/* Its path is that from the root of all, also where a process has another root. */
+static void program_path_below(void)
+{
+    char path[256] = "", byte;
+    int fds[2];
+    pid_t pid;
+
+    if (pipe(fds) != 0)
+        return;
+    pid = fork();
+    if (pid == 0) {
+        dup2(fds[1], 1);
+        close(fds[1]);
+        close(fds[0]);
+        if (chroot("/tests") == 0)
+            execl("/proc_files", "proc_files", "hold", NULL);
+        _exit(9);
+    }
+    close(fds[1]);
+    is(read(fds[0], &byte, 1), 1, "a program begins below another root");
+    is(readlink(of_pid(pid, "exe"), path, sizeof(path)), (long)strlen("/tests/proc_files"),
+       "its path has its whole length");
+    ok(strcmp(path, "/tests/proc_files") == 0, "it is %s", path);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(fds[0]);
+}
+
+/* Tell that the program has begun, and stay. */
+static int hold(void)
+{
+    if (write(1, "", 1) == 1)
+        pause();
+    return 1;
 }
 
 static int report_exe(void)
@@ -634,9 +688,12 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "exe"))
         return report_exe();
+    if (argc > 1 && !strcmp(argv[1], "hold"))
+        return hold();
     if (argc > 1 && !strcmp(argv[1], "strings"))
         return report_strings();
     program_path();
+    program_path_below();
     numbers();
     states();
     gone_while_open();
