@@ -66,10 +66,6 @@ struct event_owner *process_events(void)
 
 void process_events_exec(struct process *p)
 {
-    ipl_t ipl = spin_lock(&process_lock);
-
-    p->exit_routine = 0; /* before the rundown: kernel/sys/vms/process.c */
-    spin_unlock(&process_lock, ipl);
     __atomic_store_n(&p->ast_return, 0, __ATOMIC_RELAXED);
     if (process_events_now(p))
         event_rundown(p->events);

@@ -15,7 +15,7 @@ struct event_owner *process_events(void);
 /* The owner of p, which is live, with a reference, made if it has none; NULL: no memory. Table
  * lock held. It is charged to the user of p. */
 struct event_owner *process_events_of_locked(struct process *p);
-/* exec, exit: the program, or the process, ends. */
+/* exec, exit: the program, or the process, ends. exec has cleared p->exit_routine before. */
 void process_events_exec(struct process *p);
 void process_events_end(struct process *p);
 

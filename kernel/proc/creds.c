@@ -113,12 +113,9 @@ bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool pe
     return all;
 }
 
-void creds_exec(struct process *p)
+void creds_exec_locked(struct process *p)
 {
-    ipl_t ipl = spin_lock(&process_lock);
-
     __atomic_store_n(&p->privileges, p->permanent, __ATOMIC_RELAXED);
-    spin_unlock(&process_lock, ipl);
 }
 
 bool creds_is_system(const struct process *p)

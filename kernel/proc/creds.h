@@ -45,9 +45,8 @@ int creds_set(struct process *p, const struct mega_creds *c);
  * the permanent mask too. Only authorised ones are enabled. Returns false if there were others. By
  * p's own thread. IPL 0; takes the table lock. */
 bool creds_set_privileges(struct process *p, bool enable, uint64_t mask, bool permanent);
-/* exec: set the current mask to the permanent one. By p's own thread. IPL 0; takes the table
- * lock. */
-void creds_exec(struct process *p);
+/* exec: set the current mask to the permanent one. By p's own thread. Table lock held. */
+void creds_exec_locked(struct process *p);
 /* Does p belong to the system category of a protection mask, by its UIC group or by SYSPRV? By p's
  * own thread, or under the table lock. */
 bool creds_is_system(const struct process *p);

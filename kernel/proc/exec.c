@@ -197,7 +197,8 @@ static void start_frame(const struct exec_image *x, vaddr_t sp)
     f->usp = sp;
 }
 
-/* Set what other processes see of the program. Returns the path of the previous one. */
+/* Set what other processes see of the program, and forget what belonged to the previous one.
+ * Returns its path. */
 static struct program_path *set_program(struct process *p, const char *path, struct exec_image *x,
                                         const struct exec_args *a)
 {
@@ -215,6 +216,8 @@ static struct program_path *set_program(struct process *p, const char *path, str
     p->arg_start = a->strings;
     p->arg_end = a->strings + a->env_at;
     p->env_end = a->strings + a->path_at;
+    p->exit_routine = 0;
+    creds_exec_locked(p);
     spin_unlock(&process_lock, ipl);
     memcpy(thread_self()->name, p->name, sizeof(p->name));
     return old;
@@ -225,6 +228,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
 {
     struct process *p = process_self();
     struct file_table *files = p->files;
+    struct program_path *path_before;
     struct aspace *as, *old;
     bool ended = false, undumpable;
     vaddr_t sp = 0;
@@ -268,15 +272,15 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     }
     posix_timers_end(p);
     process_channels_end(p);
-    process_events_exec(p);
+    path_before = set_program(p, path, x, a);
+    process_events_exec(p); /* without an exit routine: kernel/sys/vms/process.c */
     fdtable_exec(files);
     sighand_exec(p->sig);
-    creds_exec(p);
     __atomic_store_n(&p->personal.undumpable, x->unreadable, __ATOMIC_RELAXED);
     p->brk_start = p->brk = x->brk; /* brk_mutex is not needed: there is one thread */
     uthread_self()->ieee_control = 0;
     uthread_self()->clear_tid = uthread_self()->robust_list = 0;
-    program_path_unref(set_program(p, path, x, a));
+    program_path_unref(path_before);
     fp_reset();
     pal_wrunique(0);
     start_frame(x, sp);

@@ -118,8 +118,8 @@ static bool orphan_some(struct process *p, struct list *dead)
     return n != 0;
 }
 
-/* Step 5. No child is added meanwhile, because only p's own thread creates them. One that ends
- * between two portions becomes a zombie of p and is found by the next portion. */
+/* No child is added meanwhile, because only p's own thread creates them. One that ends between two
+ * portions becomes a zombie of p and is found by the next portion. */
 void process_free_children(struct process *p)
 {
     struct list dead = LIST_INIT(dead), *link;
@@ -189,14 +189,44 @@ static void leave_locked(struct process *p)
     t->account = account_system; /* the process's reference goes with its structure */
 }
 
-/* Step 6. Returns p if nobody will wait for it, for the caller to free; else NULL. */
-static struct process *become_zombie(struct process *p, uint32_t status, struct sighand **sig)
+static bool has_descendants_locked(const struct process *p)
+{
+    return !list_empty(&p->children) || !list_empty(&p->zombies) ||
+           !list_empty(&p->kin.subprocesses);
+}
+
+/* Step 5, and take the table lock. Few processes have children when they end, so that is asked with
+ * the lock that step 6 needs anyway. */
+static ipl_t orphan_and_lock(struct process *p)
 {
     ipl_t ipl = spin_lock(&process_lock);
+
+    while (unlikely(has_descendants_locked(p))) {
+        spin_unlock(&process_lock, ipl);
+        process_free_children(p);
+        kin_delete_subprocesses(p);
+        ipl = spin_lock(&process_lock);
+    }
+    return ipl;
+}
+
+/* What is left of a process for its last thread to give back without the table lock. */
+struct remains {
+    struct process *process; /* itself, if nobody will wait for it */
+    struct sighand *sig;
+    struct event_request *completion; /* of its owner, or NULL */
+    struct job *job;                  /* or NULL */
+};
+
+/* Steps 5 and 6. */
+static void become_zombie(struct process *p, uint32_t status, struct remains *r)
+{
+    ipl_t ipl = orphan_and_lock(p);
     uint32_t pid = p->pid;
     bool forgotten;
 
-    *sig = p->sig;
+    r->completion = kin_end_locked(p, &r->job);
+    r->sig = p->sig;
     p->exit_status = status;
     p->withheld = ptrace_process_end_locked(p, status);
     leave_locked(p);
@@ -217,7 +247,7 @@ static struct process *become_zombie(struct process *p, uint32_t status, struct 
     }
     spin_unlock(&process_lock, ipl);
     pidfd_exited(pid);
-    return forgotten ? p : NULL;
+    r->process = forgotten ? p : NULL;
 }
 
 struct process *process_zombie_shown_locked(struct process *p)
@@ -295,9 +325,15 @@ static void __attribute__((noreturn)) first_exit(struct process *p, uint32_t sta
     run_ends();
     if (run_end_others()) {
         struct sighand *sig = p->sig;
+        struct job *job;
+        ipl_t ipl;
 
         give_back(p);
-        (void)kin_end(p); /* it has no owner that would wait for its end */
+        kin_delete_subprocesses(p);
+        ipl = spin_lock(&process_lock);
+        (void)kin_end_locked(p, &job); /* it has no owner that would wait for its end */
+        spin_unlock(&process_lock, ipl);
+        kin_job_free(job);
         p->sig = NULL;
         thread_forget(uthread_self(), sig);
         sighand_free(sig);
@@ -318,10 +354,8 @@ static void name_signal(const struct process *p, uint32_t sig)
 void process_end(struct process *p, uint32_t status)
 {
     struct uthread *u = uthread_self();
-    struct event_request *completion;
+    struct remains r;
     uint32_t final;
-    struct process *mine;
-    struct sighand *sig;
 
     status = signal_close(p->sig, status);
     name_signal(p, status & 0x7F);
@@ -335,16 +369,15 @@ void process_end(struct process *p, uint32_t status)
     give_back(p);
     terminal_hang_up(p);
     process_vfork_release(p);
-    process_free_children(p);
     final = kin_final_status(p, status);
-    completion = kin_end(p);
-    mine = become_zombie(p, status, &sig);
-    if (unlikely(completion != NULL))
-        event_post(completion, final);
-    thread_forget(u, sig);
-    sighand_free(sig);
-    if (mine)
-        process_free(mine);
+    become_zombie(p, status, &r);
+    kin_job_free(r.job);
+    if (unlikely(r.completion != NULL))
+        event_post(r.completion, final);
+    thread_forget(u, r.sig);
+    sighand_free(r.sig);
+    if (r.process)
+        process_free(r.process);
     thread_exit();
 }
 

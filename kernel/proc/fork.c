@@ -232,6 +232,10 @@ static void vfork_wait(struct uthread *self, struct process *child)
         }
     }
     wait_finish(&w);
+    /* If it is done, the child may still be about to wake this thread, with the table lock held,
+     * which this thread takes before it goes. */
+    if (likely(__atomic_load_n(&self->vfork_done, __ATOMIC_ACQUIRE)))
+        return;
     ipl = spin_lock(&process_lock);
     /* If it is not done, the child has not ended, so its structure still exists. */
     if (!self->vfork_done)

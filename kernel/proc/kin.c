@@ -29,7 +29,7 @@ static struct job *job_alloc(uint32_t master, uint32_t limit)
     return j;
 }
 
-static void job_free(struct job *j)
+void kin_job_free(struct job *j)
 {
     if (j)
         npp_free_charged(j, sizeof(*j), j->account);
@@ -71,7 +71,7 @@ cond_t kin_charge(void)
     else
         status = SS$_EXPRCLM;
     spin_unlock(&process_lock, ipl);
-    job_free(made);
+    kin_job_free(made);
     return status;
 }
 
@@ -105,7 +105,7 @@ void kin_enter_locked(struct process *p, struct process *owner)
 
 void kin_abandon(struct process *p)
 {
-    job_free(p->kin.job);
+    kin_job_free(p->kin.job);
     p->kin.job = NULL;
 }
 
@@ -127,25 +127,23 @@ static bool delete_some(struct process *p)
     return l != NULL;
 }
 
-struct event_request *kin_end(struct process *p)
+void kin_delete_subprocesses(struct process *p)
 {
-    struct event_request *completion;
-    struct job *last;
-    ipl_t ipl;
-
     while (delete_some(p))
         ;
-    ipl = spin_lock(&process_lock);
+}
+
+struct event_request *kin_end_locked(struct process *p, struct job **last)
+{
+    struct event_request *completion = p->kin.completion;
+
     if (p->kin.owner) {
         list_remove(&p->kin.owned);
         p->kin.owner->kin.count--;
         p->kin.owner = NULL;
     }
-    last = leave_job_locked(p);
-    completion = p->kin.completion;
+    *last = leave_job_locked(p);
     p->kin.completion = NULL;
-    spin_unlock(&process_lock, ipl);
-    job_free(last);
     return completion;
 }
 

@@ -61,9 +61,15 @@ bool kin_make_job(struct process *p, uint32_t limit);
 void kin_enter_locked(struct process *p, struct process *owner);
 /* p, which never entered the table, is freed. */
 void kin_abandon(struct process *p);
-/* p ends: its subprocesses are deleted, and it leaves its job. Returns what is to be posted once it
- * has ended, or NULL. By its last thread. IPL 0; takes the table lock. */
-struct event_request *kin_end(struct process *p);
+/* p ends: delete its subprocesses, which then have no owner. By its last thread. IPL 0; takes the
+ * table lock. */
+void kin_delete_subprocesses(struct process *p);
+/* p, which has none any more, leaves its owner and its job. Returns what is to be posted once it
+ * has ended, or NULL. *last: the job if p was its last member, for kin_job_free; else NULL. By its
+ * last thread. Table lock held. */
+struct event_request *kin_end_locked(struct process *p, struct job **last);
+/* j: NULL, or a job that no process knows. */
+void kin_job_free(struct job *j);
 /* The condition value that p ends with; status as wait4 returns it. By its last thread. */
 uint32_t kin_final_status(const struct process *p, uint32_t status);
 
