@@ -348,14 +348,23 @@ bool page_unref(pfn_t pfn)
     /* A count of 1 is the caller's own reference, and nobody else can add one: no atomic
        subtraction is needed. */
     if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
-        uint32_t old = __atomic_fetch_sub(&p->refcnt, 1, __ATOMIC_ACQ_REL);
+        uint32_t before = __atomic_fetch_sub(&p->refcnt, 1, __ATOMIC_RELEASE);
 
-        KASSERT(old != 0, "a reference that is dropped exists");
-        if (old != 1)
+        if (likely(before > 1))
             return false;
+        page_unref_last(pfn, before);
+        return true;
     }
     page_free(pfn);
     return true;
+}
+
+void page_unref_last(pfn_t pfn, uint32_t before)
+{
+    KASSERT(before != 0, "a reference that is dropped exists");
+    /* Acquire order, as others have dropped theirs: what they did with the page is over. */
+    (void)__atomic_load_n(&page_of(pfn)->refcnt, __ATOMIC_ACQUIRE);
+    page_free(pfn);
 }
 
 void page_set_bad(pfn_t pfn) { __atomic_fetch_or(&page_of(pfn)->flags, PG_BAD, __ATOMIC_RELAXED); }

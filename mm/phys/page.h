@@ -140,6 +140,8 @@ static inline void page_batch_begin(struct page_batch *b, enum page_state state)
 }
 /* Drop a reference. True: it was the last one, and the page has been freed as by page_free(). */
 bool page_unref(pfn_t pfn);
+/* page_unref() of a page that had `before` references, of which one has been dropped: 1 or 0. */
+void page_unref_last(pfn_t pfn, uint32_t before);
 /* Free what the batch holds. */
 void page_batch_flush(struct page_batch *b);
 /* page_batch_add() for any page with one reference. */
@@ -151,7 +153,10 @@ static inline void page_batch_add(struct page_batch *b, pfn_t pfn)
     struct page *p = page_of(pfn);
 
     if (__atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE) != 1) {
-        page_unref(pfn);
+        uint32_t before = __atomic_fetch_sub(&p->refcnt, 1, __ATOMIC_RELEASE);
+
+        if (unlikely(before <= 1))
+            page_unref_last(pfn, before);
         return;
     }
     if (unlikely(p->charge != b->charge || pfn.n - b->low >= b->span || b->count == 0 ||

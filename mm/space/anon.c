@@ -446,16 +446,15 @@ struct ending {
 /* What is done with a PTE, which has been cleared. */
 typedef void end_fn(pte_t pte, struct ending *d);
 
-/* Clear a PTE whose value is `pte`, and hand it to fn, if it is not zero. Returns how many it was.
-   */
-static inline __attribute__((always_inline)) uint64_t end_one(pte_t *p, pte_t pte, end_fn *fn,
-                                                              struct ending *d)
+/* Clear a PTE whose value is `pte`, and hand it to fn, if it is not zero. */
+static inline __attribute__((always_inline)) void end_one(pte_t *p, pte_t pte, end_fn *fn,
+                                                          struct ending *d, uint64_t *left)
 {
     if (pte == 0)
-        return 0;
+        return;
     *p = 0;
+    --*left;
     fn(pte, d);
-    return 1;
 }
 
 /* Clear the PTEs of a table, of which `left` are not zero, all in these groups, and hand each to
@@ -473,8 +472,10 @@ static inline __attribute__((always_inline)) uint64_t end_groups(pte_t *table, u
 
             if (!(a | b | c | e))
                 continue;
-            left -= end_one(p, a, fn, d) + end_one(p + 1, b, fn, d) + end_one(p + 2, c, fn, d) +
-                    end_one(p + 3, e, fn, d);
+            end_one(p, a, fn, d, &left);
+            end_one(p + 1, b, fn, d, &left);
+            end_one(p + 2, c, fn, d, &left);
+            end_one(p + 3, e, fn, d, &left);
             if (!left)
                 return 0;
         }
@@ -499,10 +500,11 @@ static inline __attribute__((always_inline)) void end_table(pte_t upper, end_fn 
 
 static inline void end_page(pte_t pte, struct ending *d)
 {
+    if (!(~pte & (PTE_V | PTE_SW_SHARED))) /* most: a page of an object */
+        return;
     if (unlikely(!pte_valid(pte)))
         pte_unexpected(0, pte);
-    if (pte_is_private(pte))
-        page_batch_add(&d->pages, pte_pfn(pte));
+    page_batch_add(&d->pages, pte_pfn(pte));
 }
 
 static void end_level3(pte_t upper, struct ending *d) { end_table(upper, end_page, d); }

@@ -207,12 +207,21 @@ void page_ref(pfn_t pfn)
         vm_die("a reference from nothing");
 }
 
-bool page_unref(pfn_t pfn)
+void page_unref_last(pfn_t pfn, uint32_t before)
 {
-    if (__atomic_fetch_sub(&page_of(pfn)->refcnt, 1, __ATOMIC_ACQ_REL) != 1)
-        return false;
+    if (before != 1)
+        vm_die("a reference is dropped that nobody has");
     page_of(pfn)->refcnt = 1;
     page_free(pfn);
+}
+
+bool page_unref(pfn_t pfn)
+{
+    uint32_t before = __atomic_fetch_sub(&page_of(pfn)->refcnt, 1, __ATOMIC_ACQ_REL);
+
+    if (before > 1)
+        return false;
+    page_unref_last(pfn, before);
     return true;
 }
 
