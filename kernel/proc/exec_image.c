@@ -194,32 +194,28 @@ static unsigned map_prot(unsigned pf)
 static int map_segment(struct aspace *as, const struct exec_file *f, const struct elf_segment *s)
 {
     unsigned prot = map_prot(s->prot);
-    vaddr_t va = s->start;
     int err = 0;
 
     if (s->file_end > s->start)
-        err = aspace_map_object(as, &va, s->file_end - s->start, prot, MAPF_FIXED_NOREPLACE,
-                                f->inode->object, s->offset);
-    va = s->file_end;
+        err = aspace_map_new_locked(as, s->start, s->file_end - s->start, prot, 0, f->inode->object,
+                                    s->offset);
     if (!err && s->end > s->file_end)
-        err = aspace_map_anon(as, &va, s->end - s->file_end, prot, MAPF_FIXED_NOREPLACE);
+        err = aspace_map_new_locked(as, s->file_end, s->end - s->file_end, prot, 0, NULL, 0);
     return err;
 }
 
-/* Place a relocatable file at `at`, or at the first free addresses of P2 if it is 0. */
+/* Place a relocatable file at `at`, or at the first free addresses of P2 if it is 0. The mutex of
+ * the space is held. */
 static int place(struct aspace *as, struct elf_image *image, vaddr_t at)
 {
     uint64_t len = image->end - image->start;
 
     if (!image->relocatable)
         return 0;
-    if (!at) {
-        mutex_lock(&as->lock);
-        at = aspace_find_locked(as, len, image->align, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
-        mutex_unlock(&as->lock);
-    } else {
+    if (at)
         at = (at + image->align - 1) & ~(image->align - 1);
-    }
+    else
+        at = aspace_find_locked(as, len, image->align, LAYOUT_P2_BASE, LAYOUT_USER_TOP, false);
     if (!at || len > LAYOUT_USER_TOP - at)
         return -ENOMEM;
     elf_place(image, at);
@@ -236,27 +232,35 @@ static int map_file(struct aspace *as, struct exec_file *f, vaddr_t at)
     return err;
 }
 
+/* Map the program, its stack and its dynamic linker, in the order of their addresses, as the map
+ * takes what is behind all others in fewer steps; then what the program is about to use. The mutex
+ * of the space is held. */
+static int map_all_locked(struct exec_image *x, struct aspace *as, vaddr_t stack_top, bool linker)
+{
+    unsigned prot = MAP_R | MAP_W | (x->program.image.exec_stack ? MAP_X : 0);
+    int err = map_file(as, &x->program, linker ? 0 : IMAGE_BASE);
+
+    if (!err)
+        err = aspace_map_new_locked(as, stack_top - x->stack_bytes, x->stack_bytes, prot,
+                                    MAPF_GROWSDOWN, NULL, 0);
+    if (!err && x->interp.inode)
+        err = map_file(as, &x->interp, 0);
+    return err ? err : aspace_preload_locked(as);
+}
+
 struct aspace *exec_image_map(struct exec_image *x, vaddr_t stack_top, int *err)
 {
     struct aspace *as = aspace_create(thread_self()->home_rad);
-    const struct elf_image *image = &x->program.image;
-    vaddr_t stack = stack_top - x->stack_bytes;
-    bool linker = image->relocatable && !x->interp.inode;
+    bool linker = x->program.image.relocatable && !x->interp.inode;
 
     if (!as) {
         *err = -ENOMEM;
         return NULL;
     }
-    *err = aspace_map_anon(as, &stack, x->stack_bytes,
-                           MAP_R | MAP_W | (image->exec_stack ? MAP_X : 0),
-                           MAPF_FIXED_NOREPLACE | MAPF_GROWSDOWN);
-    if (!*err)
-        *err = map_file(as, &x->program, linker ? 0 : IMAGE_BASE);
-    if (!*err && x->interp.inode)
-        *err = map_file(as, &x->interp, 0);
-    if (!*err)
-        *err = aspace_preload(as);
-    x->brk = linker ? LOADER_BREAK : image->end;
+    mutex_lock(&as->lock);
+    *err = map_all_locked(x, as, stack_top, linker);
+    mutex_unlock(&as->lock);
+    x->brk = linker ? LOADER_BREAK : x->program.image.end;
     if (*err) {
         if (*err == -EEXIST || *err == -EINVAL)
             *err = -ENOEXEC; /* a segment overlaps the stack */

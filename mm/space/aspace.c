@@ -395,30 +395,21 @@ void aspace_add_anon_locked(struct aspace *as, struct map_entry *e, vaddr_t va, 
     aspace_merge_locked(as, e);
 }
 
-/* Create and insert an entry that maps anonymous memory (obj NULL) or obj from `offset` bytes on.
-   Errors as for aspace_map_anon. */
-static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
-                        struct mm_object *obj, uint64_t offset, const struct map_ops *ops)
+static inline bool can_be_mapped(uint64_t len, unsigned prot, uint64_t offset)
 {
-    struct map_entry *e;
-    int err;
+    return len && !((len | offset) & PAGE_MASK) && !(prot & ~(MAP_R | MAP_W | MAP_X));
+}
 
-    if (len == 0 || (len & PAGE_MASK) || (offset & PAGE_MASK) || (prot & ~(MAP_R | MAP_W | MAP_X)))
-        return -EINVAL;
-    e = map_entry_alloc();
-    if (!e)
-        return -ENOMEM;
-    err = mutex_lock_killable(&as->lock);
-    if (unlikely(err)) {
-        map_entry_free(e);
+/* Insert the new entry e, which maps anonymous memory (obj NULL) or obj from `offset` bytes on.
+   Errors as for aspace_map_anon. */
+static inline __attribute__((always_inline)) int
+map_entry_locked(struct aspace *as, struct map_entry *e, vaddr_t *va, uint64_t len, unsigned prot,
+                 unsigned flags, struct mm_object *obj, uint64_t offset, const struct map_ops *ops)
+{
+    int err = aspace_place_locked(as, va, len, PAGE_SIZE, prot, flags);
+
+    if (err)
         return err;
-    }
-    err = aspace_place_locked(as, va, len, PAGE_SIZE, prot, flags);
-    if (err) {
-        mutex_unlock(&as->lock);
-        map_entry_free(e);
-        return err;
-    }
     insert_anon(as, e, *va, len, prot, flags, ops);
     if (obj) { /* once attached, a pager's reverse walk may use the entry and its page table */
         e->offset = offset;
@@ -426,8 +417,47 @@ static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned p
     } else {
         aspace_merge_locked(as, e);
     }
-    mutex_unlock(&as->lock);
     return 0;
+}
+
+/* The same for an entry that is allocated here, at an address that is chosen if *va is 0. */
+static int map_entry_at(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
+                        struct mm_object *obj, uint64_t offset, const struct map_ops *ops)
+{
+    struct map_entry *e;
+    int err;
+
+    if (!can_be_mapped(len, prot, offset))
+        return -EINVAL;
+    e = map_entry_alloc();
+    if (!e)
+        return -ENOMEM;
+    err = mutex_lock_killable(&as->lock);
+    if (likely(!err)) {
+        err = map_entry_locked(as, e, va, len, prot, flags, obj, offset, ops);
+        mutex_unlock(&as->lock);
+    }
+    if (unlikely(err))
+        map_entry_free(e);
+    return err;
+}
+
+int aspace_map_new_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
+                          unsigned flags, struct mm_object *obj, uint64_t offset)
+{
+    struct map_entry *e;
+    int err;
+
+    if (!can_be_mapped(len, prot, offset))
+        return -EINVAL;
+    e = map_entry_alloc();
+    if (!e)
+        return -ENOMEM;
+    err = map_entry_locked(as, e, &va, len, prot, flags | MAPF_FIXED_NOREPLACE, obj, offset,
+                           &anon_ops);
+    if (unlikely(err))
+        map_entry_free(e);
+    return err;
 }
 
 int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags)

@@ -219,10 +219,15 @@ int aspace_unlock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *all_s
    for aspace_fault, and -EINTR if the caller is to end. What was made present before an error
    stays. May wait. */
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write);
+/* Map anonymous memory (obj NULL), or obj from `offset` bytes on, privately at va, where nothing is
+   mapped. flags: MAPF_GROWSDOWN or 0. Errors as for aspace_map_anon with MAPF_FIXED_NOREPLACE.
+   Mutex held exclusively. */
+int aspace_map_new_locked(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot,
+                          unsigned flags, struct mm_object *obj, uint64_t offset);
 /* Map what a new program is about to use of its mappings, as far as it is in memory: text, copies
    of the first pages of data, the top of the stack. The space has a program's few mappings, made by
-   aspace_map_anon and aspace_map_object. 0; -ENOMEM; -EINTR: the caller is to end. May wait. */
-int aspace_preload(struct aspace *as);
+   aspace_map_new_locked. 0; -ENOMEM. Mutex held, at least shared. */
+int aspace_preload_locked(struct aspace *as);
 /* What mremap does (mm/space/aspace_remap.c). */
 #define REMAP_MAYMOVE 1u
 #define REMAP_FIXED   2u /* to `fixed`, where mappings are replaced; with REMAP_MAYMOVE */

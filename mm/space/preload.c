@@ -13,10 +13,10 @@
  *
  * What is not in memory, as its pager has not been asked for it yet, is left to faults.
  *
- * Locks: the aspace mutex is held shared, as by a fault. The object's lock is held for the pages of
- * one leaf of its index at a time, some 13 instructions each. Pages are copied without it, while a
- * reference keeps the source: if the object has another page or none by then, the copy is freed.
- * PTEs that a fault fills at the same time stay as the fault has left them.
+ * Locks: the aspace mutex is held, at least shared, as by a fault. The object's lock is held for
+ * the pages of one leaf of its index at a time, some 15 instructions each. Pages are copied without
+ * it, while a reference keeps the source: if the object has another page or none by then, the copy
+ * is freed. PTEs that a fault fills at the same time stay as the fault has left them.
  *
  * Out of memory: -ENOMEM; what has been mapped stays, as after a fault.
  */
@@ -38,10 +38,15 @@ static const slot_t *slot_after(struct mm_object *o, const slot_t *before, uint6
     return before && offset % INDEX_SLOTS ? before + 1 : index_find(o, offset);
 }
 
-/* The page of a slot that may be mapped; PFN_NONE: none is in memory. Lock held. */
-static pfn_t present_at(const slot_t *s)
+/* Has a slot a page that may be mapped? */
+static inline bool slot_maps(slot_t s) { return (s & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT; }
+
+/* The page of o at offset that may be mapped; PFN_NONE: none is in memory. Lock held. */
+static inline pfn_t present_at(struct mm_object *o, uint64_t offset)
 {
-    return s && (*s & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT ? slot_pfn(*s) : PFN_NONE;
+    const slot_t *s = offset < o->npages ? index_find(o, offset) : NULL;
+
+    return s && slot_maps(*s) ? slot_pfn(*s) : PFN_NONE;
 }
 
 static inline uint64_t first_offset(const struct map_entry *e) { return e->offset >> PAGE_SHIFT; }
@@ -64,14 +69,15 @@ static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t 
         n = (unsigned)MIN((uint64_t)n, o->npages - offset);
         used &= ~UINT64_C(0) >> (INDEX_SLOTS - n); /* n is not 0, but may be INDEX_SLOTS */
     }
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* as that of pt_store(), for all of them */
     mapped = bit_count(used);
     for (; used; used &= used - 1) {
         unsigned i = bit_lowest(used);
         slot_t slot = s[i];
         pte_t *to = p + i;
 
-        if (likely((slot & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT && !*to))
-            pt_store(to, pte_make(slot_pfn(slot), bits));
+        if (likely(slot_maps(slot) && !*to))
+            __atomic_store_n(to, pte_make(slot_pfn(slot), bits), __ATOMIC_RELAXED);
         else
             mapped--;
     }
@@ -99,28 +105,52 @@ static void map_pages(struct aspace *as, struct map_entry *e, pte_t *p, unsigned
     }
 }
 
-/* Private copies of an object's pages; PFN_NONE: none. */
-struct copies {
-    pfn_t from[COPIED_PAGES], to[COPIED_PAGES];
+/* A page of an object that is to be copied. */
+struct source {
+    uint64_t at; /* the page of the entry */
+    pfn_t pfn;
 };
 
-/* Map the copies where the object still has the page that was copied, by the empty ones among the
-   n PTEs from p on. Those that are mapped are taken from *c. Returns their number. */
-static unsigned map_copies(struct map_entry *e, pte_t *p, unsigned n, struct copies *c)
+/* Note those of e's first n pages that are in memory and that no PTE maps, with a reference to
+   each. p: the first PTE. Returns the end of the list that begins at k. */
+static struct source *note_sources(struct map_entry *e, const pte_t *p, uint64_t n,
+                                   struct source *k)
+{
+    struct mm_object *o = e->object;
+    uint64_t offset = first_offset(e);
+    ipl_t ipl = spin_lock(o->lock);
+    const slot_t *s = NULL;
+
+    for (uint64_t i = 0; i < n; i++) {
+        s = slot_after(o, s, offset + i);
+        if (p[i] || !s || !slot_maps(*s))
+            continue;
+        *k = (struct source){.at = i, .pfn = slot_pfn(*s)};
+        page_ref(k->pfn);
+        k++;
+    }
+    spin_unlock(o->lock, ipl);
+    return k;
+}
+
+/* Map the copies `to` of the pages from k to end where the object still has the page, by those of
+   the PTEs from p on that are empty. What is mapped is taken from `to`. Returns its number. */
+static uint64_t map_copies(struct map_entry *e, pte_t *p, const struct source *k,
+                           const struct source *end, pfn_t *to)
 {
     struct mm_object *o = e->object;
     pte_t bits = pt_user_bits(e->prot, true);
+    uint64_t offset = first_offset(e), mapped = 0, n = end[-1].at + 1;
     ipl_t ipl = spin_lock(o->lock);
-    const slot_t *s = NULL;
-    unsigned mapped = 0;
 
-    for (unsigned i = 0; i < n; i++) {
-        s = slot_after(o, s, first_offset(e) + i);
-        if (!c->to[i].n || p[i] || !pfn_eq(present_at(s), c->from[i]))
+    for (; k < end; k++, to++) {
+        pte_t *pte = p + k->at;
+
+        if (*pte || !pfn_eq(present_at(o, offset + k->at), k->pfn))
             continue;
-        page_of(c->to[i])->owner = kseg_paddr(&p[i]).a;
-        pt_store(&p[i], pte_make(c->to[i], bits));
-        c->to[i] = PFN_NONE;
+        page_of(*to)->owner = kseg_paddr(pte).a;
+        pt_store(pte, pte_make(*to, bits));
+        *to = PFN_NONE;
         mapped++;
     }
     if (mapped) {
@@ -131,39 +161,29 @@ static unsigned map_copies(struct map_entry *e, pte_t *p, unsigned n, struct cop
     return mapped;
 }
 
-/* Map private copies of those of e's first n pages that are in memory. p: the first PTE. 0 or
-   -ENOMEM. */
-static int copy_pages(struct aspace *as, struct map_entry *e, pte_t *p, unsigned n)
+/* Map private copies of those of e's first n pages that are in memory, at most COPIED_PAGES. p: the
+   first PTE. 0 or -ENOMEM. */
+static __attribute__((noinline)) int copy_pages(struct aspace *as, struct map_entry *e, pte_t *p,
+                                                uint64_t n)
 {
-    struct copies c;
-    ipl_t ipl = spin_lock(e->object->lock);
-    const slot_t *s = NULL;
-    unsigned mapped;
-    int err = 0;
+    struct source source[COPIED_PAGES], *end = note_sources(e, p, n, source);
+    pfn_t to[COPIED_PAGES], *t = to;
+    uint64_t mapped = 0;
+    int err;
 
-    for (unsigned i = 0; i < n; i++) {
-        s = slot_after(e->object, s, first_offset(e) + i);
-        c.to[i] = PFN_NONE;
-        c.from[i] = p[i] ? PFN_NONE : present_at(s);
-        if (c.from[i].n)
-            page_ref(c.from[i]);
+    if (end == source)
+        return 0;
+    err = page_alloc_bulk(0, PAGE_T_PROCESS, as->pt.home_rad, to, (size_t)(end - source));
+    if (!err) {
+        for (const struct source *k = source; k < end; k++)
+            page_copy(*t++, k->pfn);
+        mapped = map_copies(e, p, source, end, to);
     }
-    spin_unlock(e->object->lock, ipl);
-    for (unsigned i = 0; i < n && !err; i++) {
-        if (!c.from[i].n)
-            continue;
-        err = page_alloc(0, PAGE_T_PROCESS, as->pt.home_rad, &c.to[i]);
-        if (err)
-            c.to[i] = PFN_NONE;
-        else
-            page_copy(c.to[i], c.from[i]);
-    }
-    mapped = map_copies(e, p, n, &c);
-    for (unsigned i = 0; i < n; i++) {
-        if (c.from[i].n)
-            page_unref(c.from[i]);
-        if (c.to[i].n)
-            page_free(c.to[i]);
+    t = to;
+    for (const struct source *k = source; k < end; k++, t++) {
+        page_unref(k->pfn);
+        if (!err && unlikely(t->n))
+            page_free(*t);
     }
     page_table_add_rss(&as->pt, mapped);
     count_add(&as->counts.cow, mapped);
@@ -179,7 +199,7 @@ static int preload_object(struct aspace *as, struct map_entry *e)
     if (!p)
         return -ENOMEM;
     if (e->prot & MAP_W)
-        return copy_pages(as, e, p, (unsigned)MIN(n, (uint64_t)COPIED_PAGES));
+        return copy_pages(as, e, p, MIN(n, (uint64_t)COPIED_PAGES));
     map_pages(as, e, p, (unsigned)MIN(n, (uint64_t)PRELOAD_PAGES));
     return 0;
 }
@@ -219,13 +239,11 @@ static int preload_stack(struct aspace *as, struct map_entry *e)
     return anon_stack_touch(as, e, va) ? preload_zero(as, e, va) : 0;
 }
 
-int aspace_preload(struct aspace *as)
+int aspace_preload_locked(struct aspace *as)
 {
-    int err = mutex_lock_shared_killable(&as->lock);
     struct map_entry *e;
+    int err = 0;
 
-    if (err)
-        return err;
     list_for_each_entry(e, &as->entries, link) {
         if (e->flags & MAPF_GROWSDOWN)
             err = preload_stack(as, e);
@@ -236,6 +254,5 @@ int aspace_preload(struct aspace *as)
         if (err)
             break;
     }
-    mutex_unlock_shared(&as->lock);
     return err;
 }

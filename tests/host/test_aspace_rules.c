@@ -600,7 +600,7 @@ static void test_preload(void)
         vm_die("the file cannot be read"); /* pages 1, 4 and 6 are in memory now */
     vm_switch(0, NULL);
     as = program(file, &text, &data, &stack);
-    is(aspace_preload(as), 0, "preload");
+    is(aspace_preload_locked(as), 0, "preload");
     ok(!present(as, text) && present(as, text + PAGE_SIZE) && !present(as, text + 2 * PAGE_SIZE) &&
            present(as, text + 4 * PAGE_SIZE) && write_faults(as, text + PAGE_SIZE),
        "of the text, what is in memory is mapped to be read");
@@ -617,7 +617,7 @@ static void test_preload(void)
         vm_die("data cannot be written");
     ok(!vm_access(as, text + PAGE_SIZE, FAULT_READ, &value) && value != 77,
        "what is written to the copy is not in the file");
-    is(aspace_preload(as), 0, "once more");
+    is(aspace_preload_locked(as), 0, "once more");
     ok(!vm_access(as, data, FAULT_READ, &value) && value == 77 && as->pt.rss == 5,
        "what is mapped already stays");
     vm_switch(0, NULL);
@@ -627,7 +627,7 @@ static void test_preload(void)
 
         as = program(file, &text, &data, &stack);
         vm_fail_at = n;
-        err = aspace_preload(as);
+        err = aspace_preload_locked(as);
         vm_fail_at = -1;
         vm_check(as);
         aspace_unref(as);
