@@ -9,8 +9,8 @@
  * ever used for anything else.
  *
  * Nothing waits for ever: a device that has answered nothing for BLOCK_SILENCE_S seconds, or one
- * request for BLOCK_PATIENCE_S, by the guest's clock, is marked as failed. All its requests end with
- * -EIO then, and so does every later one.
+ * request for BLOCK_PATIENCE_S, by the guest's clock, is marked as failed. All its requests end
+ * with -EIO then, and so does every later one.
  */
 #ifndef KERNEL_BLOCK_BLOCK_H
 #define KERNEL_BLOCK_BLOCK_H

@@ -4,8 +4,8 @@
  * It survives the machine's end after fsync(), or with O_SYNC or O_DSYNC.
  *
  * A call has up to WINDOW requests under way. A killed process leaves them behind; writes among
- * them may still happen. Parts of sectors are read, changed and written back, which disk.parts makes
- * one step for all that write through device files.
+ * them may still happen. Parts of sectors are read, changed and written back, which disk.parts
+ * makes one step for all that write through device files.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -124,8 +124,9 @@ static long pop(struct transfer *t)
 }
 
 /* Read, or write whole sectors. Returns how many bytes from the first on were transferred, or why
- * there are none. After a failure no more requests are made, and the answers of those that are under
- * way are not wanted; without memory for a further one the transfer goes on with those there are. */
+ * there are none. After a failure no more requests are made, and the answers of those that are
+ * under way are not wanted; without memory for a further one the transfer goes on with those there
+ * are. */
 static long transfer(struct transfer *t)
 {
     long done = 0, r = 0;
@@ -184,8 +185,8 @@ static int read_sector(struct block_request *r, uint32_t at, const struct block_
                       v->disk->sector_bytes);
 }
 
-/* Write [at, at + n), up to CHUNK with the rest of its first sector, by reading the sectors of which
- * it changes a part. disk.parts is held exclusively. */
+/* Write [at, at + n), up to CHUNK with the rest of its first sector, by reading the sectors of
+ * which it changes a part. disk.parts is held exclusively. */
 static long write_parts(struct block_volume *v, vaddr_t ubuf, uint32_t n, uint64_t at)
 {
     uint32_t size = v->disk->sector_bytes;

@@ -3,8 +3,8 @@
 // RUNS: 6000
 /*
  * Partition tables. The input makes a table, whose partitions it chooses, or damages one. Checksums
- * are computed afterwards, or not. Whatever was damaged, partitions that are reported lie within the
- * disk and have no sector in common; an undamaged table gives exactly those that a plain model
+ * are computed afterwards, or not. Whatever was damaged, partitions that are reported lie within
+ * the disk and have no sector in common; an undamaged table gives exactly those that a plain model
  * finds. The blocks that are read have their exact sizes.
  */
 #include <stdlib.h>

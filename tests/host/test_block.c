@@ -3,8 +3,8 @@
  * Requests to disks, with a device that answers when the test says so: order, flushes and what they
  * wait for, errors and second tries, requests that are dropped in every state, devices that are
  * late, and shortage of memory. Then random operations beside a model: each request ends once, the
- * device never has one that was freed, and nothing is left. Partition tables: one by one (the fuzzer
- * `gpt` has any).
+ * device never has one that was freed, and nothing is left. Partition tables: one by one (the
+ * fuzzer `gpt` has any).
  */
 #include <stdlib.h>
 #include <string.h>

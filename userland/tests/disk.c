@@ -8,6 +8,8 @@
  *   disk once         the first read of sector 40 and the first write fail
  *   disk slow         a slow disk: processes are killed while they wait
  *   disk silent       vda answers nothing, vdb does
+ *   disk cost         time outside the idle loop for each transfer: with scripts/run --icount, one
+ *                     CPU, instructions; they vary, because answers come in the host's time
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -441,6 +443,53 @@ static int test_silent(void)
     return tap_done();
 }
 
+/* ---- costs ---- */
+
+#define TRANSFERS 400
+
+/* Nanoseconds outside the idle loop of CPU 0 so far. */
+static uint64_t busy_ns(void)
+{
+    struct mega_cpu c = {0};
+    struct timespec t;
+
+    mega$info(MEGA_INFO_CPU, 0, &c, sizeof(c));
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec - c.pure_idle_ns;
+}
+
+static void cost(const char *name, int fd, size_t n, bool write, bool random)
+{
+    uint64_t begin = busy_ns(), bytes;
+    struct timespec a, b;
+    double seconds;
+
+    ioctl(fd, BLKGETSIZE64, &bytes);
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (unsigned k = 0; k < TRANSFERS; k++) {
+        off_t at = (off_t)(n * ((random ? draw(1 << 20) : k) % (bytes / n)));
+
+        if ((write ? pwrite(fd, buffer, n, at) : pread(fd, buffer, n, at)) != (ssize_t)n)
+            printf("Bail out! %s: %s\n", name, strerror(errno));
+    }
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+    diag("%-24s %8lu ns outside the idle loop, %8.1f MB/s", name,
+         (unsigned long)((busy_ns() - begin) / TRANSFERS), (double)n * TRANSFERS / 1e6 / seconds);
+}
+
+static int test_cost(void)
+{
+    int fd = open_disk("/dev/vda", O_RDWR);
+
+    cost("read 8 KiB, random", fd, 8192, false, true);
+    cost("write 8 KiB, random", fd, 8192, true, true);
+    cost("read 128 KiB, in order", fd, 131072, false, false);
+    cost("read 1 MiB, in order", fd, 1 << 20, false, false);
+    cost("write 1 MiB, in order", fd, 1 << 20, true, false);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -455,6 +504,8 @@ int main(int argc, char **argv)
         return test_slow();
     if (!strcmp(how, "silent"))
         return test_silent();
+    if (!strcmp(how, "cost"))
+        return test_cost();
     test_facts();
     test_rights();
     test_edges();

@@ -1,8 +1,9 @@
 /*
  * MEGA_SYS_INFO, the information that `show`, tests and benchmarks use: the table of items, and the
- * items on memory, pools, reservations, translation buffers, parameters, PCI and disks. Each structure is
- * filled in on the kernel stack and copied out whole or, if the program's buffer is shorter,
- * truncated. There is no lock here, and nothing is allocated.
+ * items on memory, pools, reservations, translation buffers, parameters, PCI and disks. Each
+ * structure is filled in on the kernel stack and copied out whole or, if the program's buffer is
+ * shorter, truncated. There is no lock here but that of a disk's counts, and nothing is
+ * allocated.
  */
 #include "kernel/sys/info/info.h"
 #include "kernel/base/abi/megalith/failure.h"
