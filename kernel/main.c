@@ -32,6 +32,7 @@
 #include "kernel/base/treap.h"
 #include "kernel/boot_config.h"
 #include "kernel/boot_word.h"
+#include "kernel/drivers/ide.h"
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/drivers/virtio/disk.h"
 #include "kernel/event/event.h"
@@ -269,6 +270,7 @@ void kernel_main(const struct boot_cpus *boot)
     resmem_census_boot();
     terminal_boot();
     virtio_disk_boot();
+    ide_boot();
     io_boot(initrd, initrd_bytes);
     socket_boot();
     posix_socket_boot();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def other_disk(tmp_path: Path) -> Path:
     return other
 
 
-# The queue, requests and their pages lie above 4 GiB in the second.
+# The queue, requests and their pages lie above 32 GiB in the second.
 @pytest.mark.parametrize("cpus, memory", [(1, "256M"), (4, "40G")])
 def test_disk(disk: Path, tmp_path: Path, cpus: int, memory: str) -> None:
     before = disk.read_bytes()
@@ -78,14 +79,14 @@ def spoil(disk: Path, sector_number: int) -> None:
         image.write(bytes([byte ^ 1]))
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 4])
-def test_load(disk: Path, cpus: int) -> None:
+@pytest.mark.parametrize("cpus, how", [(1, ""), (2, ""), (4, ""), (2, ":ide")])
+def test_load(disk: Path, cpus: int, how: str) -> None:
     """On one CPU with a damaged header of the table, on two with damaged entries: there is a copy
     of both."""
     damaged = {1: 1, 2: 2}.get(cpus)
     if damaged:
         spoil(disk, damaged)
-    options = ["--disk", str(disk)]
+    options = ["--disk", f"{disk}{how}"]
     done = run_guest("/tests/disk", "load", str(ROUNDS), smp=cpus, options=options, timeout=120)
     check_tap(done.expect(0).text)
     assert ("first partition table is damaged; the second is used" in done.console) == bool(damaged)
@@ -115,12 +116,35 @@ def fault(event: str, **more: object) -> str:
     return ",".join(f"inject-error.0.{key}={value}" for key, value in options.items())
 
 
+# At the IDE controller there are two, and one of another kind before them.
+def test_ide(disk: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"x" * MIB)
+    script = "show device && md5sum /dev/vda && cat /dev/vda > /dev/vdb && sync && md5sum /dev/vdc"
+    wide = tmp_path / "wide"
+    wide.write_bytes(bytes(12 * MIB))
+    images = f"{wide}:ide", f"{disk}:ide", str(plain)
+    options = [word for image in images for word in ("--disk", image)]
+    done = run_guest("/bin/sh", "-c", script, smp=4, memory="40G", options=options).expect(0)
+    assert [line.split()[0] for line in done.text.splitlines()[2:7]] == [
+        "vda",
+        "vdb",
+        "vdc",
+        "vdc1",
+        "vdc3",
+    ]
+    assert hashlib.md5(plain.read_bytes()).hexdigest() in done.text
+    assert hashlib.md5(disk.read_bytes()).hexdigest() in done.text
+    assert wide.read_bytes()[: 2 * MIB] == b"x" * MIB + bytes(MIB)
+
+
+@pytest.mark.parametrize("how", ["", ":ide"])
 @pytest.mark.parametrize(
     "kind, event", [("read", "read_aio"), ("write", "write_aio"), ("flush", "flush_to_disk")]
 )
-def test_errors(disk: Path, kind: str, event: str) -> None:
+def test_errors(disk: Path, kind: str, event: str, how: str) -> None:
     before = part_of(disk)
-    options = ["--disk", str(disk), "--disk-fault", fault(event, iotype=kind)]
+    options = ["--disk", f"{disk}{how}", "--disk-fault", fault(event, iotype=kind)]
     done = run_guest("/tests/disk", "error", kind, options=options).expect(0)
     check_tap(done.text)
     assert f"vda: a {kind} failed" in done.console
@@ -140,9 +164,10 @@ def test_tried_again(disk: Path) -> None:
     assert " 0 errors" in shown and "vda" not in done.console
 
 
-def test_killed(disk: Path) -> None:
+@pytest.mark.parametrize("how", ["", ":ide"])
+def test_killed(disk: Path, how: str) -> None:
     """Killed processes leave requests behind; the self-check at the end finds their pages."""
-    options = ["--disk", str(disk), "--disk-fault", "throttling.bps-total=1000000"]
+    options = ["--disk", f"{disk}{how}", "--disk-fault", "throttling.bps-total=1000000"]
     check_tap(run_guest("/tests/disk", "slow", options=options).expect(0).text)
 
 

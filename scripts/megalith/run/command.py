@@ -148,9 +148,11 @@ def _addition(text: str) -> tuple[Path, str]:
 
 
 def _disk(text: str) -> machines.Disk:
-    """IMG, IMG:ro."""
-    read_only = text.endswith(":ro") and not Path(text).is_file()
-    return machines.Disk(_file(text.removesuffix(":ro") if read_only else text), read_only)
+    """IMG, IMG:ro, IMG:ide."""
+    name, separator, how = text.rpartition(":")
+    if not separator or how not in ("ro", "ide") or Path(text).is_file():
+        name, how = text, ""
+    return machines.Disk(_file(name), read_only=how == "ro", ide=how == "ide")
 
 
 def _disk_fault(text: str) -> tuple[int, tuple[str, ...]]:
@@ -164,6 +166,8 @@ def _disk_fault(text: str) -> tuple[int, tuple[str, ...]]:
 def disks(options: argparse.Namespace) -> tuple[machines.Disk, ...]:
     """The disks with their faults."""
     made = list(options.disks)
+    if sum(disk.ide for disk in made) > machines.IDE_CHANNELS:
+        raise MachineError(f"the IDE controller has {machines.IDE_CHANNELS} channels")
     for number, faults in options.disk_faults:
         if number >= len(made):
             raise MachineError(f"--disk-fault: there is no disk {number}")
@@ -236,10 +240,11 @@ def parser() -> argparse.ArgumentParser:
     )
     several(
         "--disk",
-        "IMG[:ro]",
+        "IMG[:ro|:ide]",
         "disks",
         type=_disk,
-        help="a raw image as a disk: the first one is /dev/vda, its first partition /dev/vda1",
+        help="a raw image as a disk: the first one is /dev/vda, its first partition /dev/vda1; ro: "
+        "locked against writing; ide: at the IDE controller, and named after the others",
     )
     several(
         "--disk-fault",

@@ -29,6 +29,7 @@ KSEG = 0xFFFFFC0000000000  # where physical memory appears in the kernel's addre
 MEMORY_MIN = 64 << 20
 MEMORY_MAX = 1000 * GIB
 CPUS_MAX = 4
+IDE_CHANNELS = 2  # a disk at each
 # With larger values a CPU would spend its time on clock interrupts; with smaller ones a second
 # takes long to emulate.
 SCHEDULE_SHIFTS = (3, 4, 5, 6)
@@ -59,24 +60,26 @@ class Disk:
 
     image: Path
     read_only: bool = False
+    ide: bool = False  # at the IDE controller, and not over virtio
     # Options of QEMU's blkdebug (inject-error.0.event=read_aio,...) and of its throttling
     # (throttling.iops-total=...), as --disk-fault gives them.
     faults: tuple[str, ...] = ()
 
-    def options(self, number: int) -> list[str]:
-        """The drive and the device."""
+    def options(self, number: int, channel: int) -> list[str]:
+        """The drive and the device; `channel` is one of the IDE controller that is free."""
         name = str(self.image).replace(",", ",,")
         limits = [fault for fault in self.faults if fault.startswith("throttling.")]
         errors = [f"file.{fault}" for fault in self.faults if fault not in limits]
-        drive = [f"if=none,id=disk{number}", "werror=report,rerror=report", "format=raw"]
+        place = f"if=ide,bus={channel},unit=0" if self.ide else "if=none"
+        drive = [place, f"id=disk{number}", "werror=report,rerror=report", "format=raw"]
         if errors:
             drive += ["file.driver=blkdebug", "file.image.driver=file"]
             drive += [f"file.image.filename={name}", *errors]
         else:
             drive.append(f"file={name}")
         drive += limits + ["readonly=on"] * self.read_only
-        device = f"virtio-blk-pci,drive=disk{number}"
-        return ["-drive", ",".join(drive), "-device", device]
+        device = [] if self.ide else ["-device", f"virtio-blk-pci,drive=disk{number}"]
+        return ["-drive", ",".join(drive), *device]
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,7 @@ class Machine:
         command += ["-serial", "chardev:com1", "-serial", "chardev:com2"]
         command += ["-mon", "chardev=control,mode=control"]
         for number, disk in enumerate(settings.disks):
-            command += disk.options(number)
+            command += disk.options(number, sum(other.ide for other in settings.disks[:number]))
         for number, share in enumerate(settings.shares):
             name = str(share.folder.resolve()).replace(",", ",,")
             # With privileges files belong to whom the guest says, without to who runs this.
