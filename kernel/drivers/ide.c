@@ -35,6 +35,7 @@ enum { /* offsets in a channel's first BAR; the second one has the control regis
        REG_STATUS = 7, /* reading acknowledges the interrupt; writing gives a command */
        CONTROL = 2
 };
+#define CONTROL_QUIET 0x2u /* no interrupts */
 
 enum {
     STATUS_ERROR = 0x01,
@@ -200,6 +201,13 @@ static uint8_t wait_boot(const struct ide *i)
     return status;
 }
 
+/* Have the channel interrupt, or not; what it has asked for so far is over. */
+static void interrupts(const struct ide *i, bool on)
+{
+    io_out8((uint16_t)(i->control + CONTROL), on ? 0 : CONTROL_QUIET);
+    (void)io_in8(i->port + REG_STATUS);
+}
+
 /* Ask the disk what it is. -ENODEV: there is none; -EOPNOTSUPP: one of another kind; -EIO. */
 static int identify(struct ide *i)
 {
@@ -228,7 +236,6 @@ static int identify(struct ide *i)
     io_out8(i->port + REG_COUNT, MULTIPLE);
     command(i, COMMAND_SET_MULTIPLE);
     status = wait_boot(i);
-    (void)io_in8(i->port + REG_STATUS);
     return status & (STATUS_BUSY | STATUS_ERROR | STATUS_FAULT) ? -EIO : 0;
 }
 
@@ -242,9 +249,11 @@ static int channel_boot(struct ide *i, unsigned irq)
     if (err)
         return err;
     err = block_register(&i->disk);
-    if (!err)
-        block_scan(&i->disk);
-    return err;
+    if (err)
+        return err;
+    interrupts(i, true);
+    block_scan(&i->disk);
+    return 0;
 }
 
 static const struct pci_function *controller(void)
@@ -260,19 +269,25 @@ static const struct pci_function *controller(void)
 void ide_boot(void)
 {
     const struct pci_function *f = controller();
+    struct ide *channel[CHANNELS] = {NULL};
 
+    /* The channels have one interrupt line. It is level-sensitive, so as long as a channel is asked
+     * for its disk, without a handler, it must not interrupt. */
     for (unsigned k = 0; f && k < CHANNELS; k++) {
-        struct ide *i = npp_alloc_zeroed(sizeof(*i));
-        int err = -ENOMEM;
+        struct ide *i = channel[k] = npp_alloc_zeroed(sizeof(*i));
 
-        if (i) {
-            i->port = (uint16_t)f->bar[2 * k];
-            i->control = (uint16_t)f->bar[2 * k + 1];
-            err = channel_boot(i, f->irq);
-        }
+        if (!i)
+            return;
+        i->port = (uint16_t)f->bar[2 * k];
+        i->control = (uint16_t)f->bar[2 * k + 1];
+        interrupts(i, false);
+    }
+    for (unsigned k = 0; f && k < CHANNELS; k++) {
+        int err = channel_boot(channel[k], f->irq);
+
         if (err && err != -ENODEV)
             printk("the disk of IDE channel %u cannot be used (error %d)\n", k, err);
-        if (i && (err == -ENODEV || err == -EOPNOTSUPP))
-            npp_free(i, sizeof(*i));
+        if (err == -ENODEV || err == -EOPNOTSUPP)
+            npp_free(channel[k], sizeof(*channel[k]));
     }
 }
