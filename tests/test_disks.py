@@ -127,7 +127,7 @@ def test_ide(disk: Path, tmp_path: Path) -> None:
         image.write(random.Random(1).randbytes(PART * SECTOR))
     images = f"{wide}:ide", f"{disk}:ide", str(plain)
     options = [word for image in images for word in ("--disk", image)]
-    script = "show device && cat /dev/vda /dev/vdc1 > /dev/vdb && sync"
+    script = "show device && cat /dev/vda /dev/vdc1 > /dev/vdb"
     done = run_guest("/bin/sh", "-c", script, smp=4, memory="40G", options=options).expect(0)
     names = [line.split()[0] for line in done.text.splitlines()[2:]]
     assert names == ["vda", "vdb", "vdc", "vdc1", "vdc3"]
