@@ -2,9 +2,9 @@
  * Disks at the CMD646 IDE controller (ide.h).
  *
  * A channel carries out one command at a time, and its data goes through a port, so the processor
- * moves it and any memory will do. An interrupt only acknowledges and wakes the thread of the disks,
- * which moves the data at IPL 0 in `take`. One disk, the first, is used of each channel: two would
- * have to share it.
+ * moves it and any memory will do. An interrupt only acknowledges and wakes the thread of the
+ * disks, which moves the data at IPL 0 in `take`. One disk, the first, is used of each channel: two
+ * would have to share it.
  *
  * The disk's lock protects `now` and the start of commands. Registers are otherwise the thread's,
  * as long as `now` is set.
