@@ -187,16 +187,6 @@ bool threads_sums_of(uint32_t pid, uint64_t start_ns, struct thread_sums *sum)
     *sum = (struct thread_sums){.used = {123456789, 987654321}};
     return pid == me.pid && start_ns == me.start_ns;
 }
-uint32_t vms_base_priority(const struct process *p) { return p->kin.base; }
-void event_counts(const struct event_owner *o, struct event_counts *c)
-{
-    (void)o;
-    *c = (struct event_counts){.asts = 1, .ast_limit = 250, .timers = 2, .timer_limit = 64};
-}
-void event_limits(uint32_t asts, uint32_t timers, struct event_counts *c)
-{
-    *c = (struct event_counts){.ast_limit = asts, .timer_limit = timers};
-}
 void aspace_ref(struct aspace *as) { (void)as; }
 void aspace_unref(struct aspace *as) { (void)as; }
 int region_query(struct aspace *as, uint32_t by, uint64_t id, vaddr_t va, struct region_view *v,
