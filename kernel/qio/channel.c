@@ -7,6 +7,7 @@
  * nothing any more; the last reference frees it.
  */
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/string.h"
 #include "kernel/qio/qio.h"
 #include "kernel/sched/spinlock.h"
@@ -21,7 +22,8 @@ struct qio_channels {
     uint64_t bytes;           /* atomic: of buffers */
     struct qio_limits limits; /* constant */
     uint16_t account;         /* charged for this structure; constant */
-    struct qio_channel *slot[QIO_CHANNELS]; /* lock */
+    struct qio_channel *slot[QIO_CHANNELS];    /* lock */
+    uint64_t used[BITMAP_WORDS(QIO_CHANNELS)]; /* bit n: slot n; lock */
 };
 
 struct qio_channels *qio_channels_create(uint16_t account, const struct qio_limits *limits)
@@ -99,14 +101,14 @@ void qio_release_bytes(struct qio_channels *t, uint64_t nbytes)
 cond_t qio_channel_enter(struct qio_channels *t, struct qio_channel *c, uint32_t *number)
 {
     ipl_t ipl = spin_lock(&t->lock);
-    unsigned i = 0;
+    uint64_t i = bitmap_first_clear(t->used, QIO_CHANNELS);
 
-    while (i < QIO_CHANNELS && t->slot[i])
-        i++;
-    if (i < QIO_CHANNELS)
+    if (i < QIO_CHANNELS) {
         t->slot[i] = c;
+        bitmap_set(t->used, i);
+    }
     spin_unlock(&t->lock, ipl);
-    *number = (i + 1) * QIO_CHANNEL_STEP;
+    *number = ((uint32_t)i + 1) * QIO_CHANNEL_STEP;
     return i < QIO_CHANNELS ? SS$_NORMAL : SS$_NOIOCHAN;
 }
 
@@ -155,6 +157,7 @@ cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number)
     ipl = spin_lock(&t->lock);
     c = *at;
     *at = NULL;
+    bitmap_clear(t->used, (uint64_t)(at - t->slot));
     spin_unlock(&t->lock, ipl);
     if (!c)
         return SS$_IVCHAN;
