@@ -49,7 +49,7 @@ GROWTHS += ["mappings", "pages", "generations", "truncated", "sharers", "file", 
 GROWTHS += ["sparse", "stretches"]
 GROWTHS += ["fluid", "page-file section", "regions", "directory", "logical names", "descriptors"]
 GROWTHS += ["pipes", "output", "displays"]
-GROWTHS += ["event timers", "event ASTs", "event flags", "event wakes"]
+GROWTHS += ["event timers", "event ASTs", "event flags", "event wakes", "mailboxes"]
 
 # As many as a process may ever have.
 PARAMETERS = ["--set", "PQL_DTQELM=256", "--set", "PQL_DASTLM=32767"]

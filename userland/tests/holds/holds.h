@@ -15,7 +15,7 @@ struct growth {
 
 /* A growth without a name ends each table. */
 extern const struct growth growth_processes[], growth_threads[], growth_memory[], growth_names[],
-    growth_events[];
+    growth_events[], growth_mailboxes[];
 
 #define need(what) need_((what) ? 1 : 0, #what, __FILE__, __LINE__)
 void need_(int there, const char *what, const char *file, int line);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static const struct growth *const tables[] = {growth_processes, growth_threads, growth_memory,
-                                              growth_names, growth_events};
+                                              growth_names,     growth_events,  growth_mailboxes};
 
 void need_(int there, const char *what, const char *file, int line)
 {
