@@ -37,4 +37,4 @@ def test_siege() -> None:
 
 def test_two_users() -> None:
     """Two hostile users beside each other, briefly, with few processes."""
-    besiege(2, 34, "1", "--set", "USER_PROCESSES=100", smp=2, memory="256M", users=2)
+    besiege(2, 40, "1", "--set", "USER_PROCESSES=100", smp=2, memory="256M", users=2)
