@@ -439,7 +439,7 @@ static void names(void)
 
 #define EMPTY    12000u /* messages without bytes, all of which one read takes: 4 million ns */
 #define MESSAGES 16384u
-#define NOTICES  4096u  /* requests for attention that a mailbox takes */
+#define NOTICES  4096u /* requests for attention that a mailbox takes */
 #define A_READ   65000u
 #define FEW_ROOM 100000u
 
