@@ -90,7 +90,8 @@ cond_t mailbox_write(struct qio_channel *q, const struct mailbox_who *who,
 
     if (length > c->box->maxmsg || mailbox_message_cost(c->box, length) > c->box->bufquo)
         return SS$_MBTOOSML;
-    status = mailbox_wait_for_room(c, mailbox_message_cost(c->box, length), w->norswait, interrupted);
+    status = mailbox_wait_for_room(c, mailbox_message_cost(c->box, length), w->norswait,
+                                   interrupted);
     if (status != SS$_NORMAL || *interrupted)
         return status;
     m = mailbox_message_make(c->box, length, who->pid);
