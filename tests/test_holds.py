@@ -49,12 +49,10 @@ GROWTHS += ["mappings", "pages", "generations", "truncated", "sharers", "file", 
 GROWTHS += ["sparse", "stretches"]
 GROWTHS += ["fluid", "page-file section", "regions", "directory", "logical names", "descriptors"]
 GROWTHS += ["pipes", "output", "displays"]
-GROWTHS += ["event timers", "event ASTs", "event flags", "event wakes"]
-GROWTHS += ["messages", "mailbox requests", "mailbox writers", "mailboxes"]
+GROWTHS += ["event timers", "event ASTs", "event flags", "event wakes", "mailboxes"]
 
 # As many as a process may ever have.
 PARAMETERS = ["--set", "PQL_DTQELM=256", "--set", "PQL_DASTLM=32767"]
-PARAMETERS += ["--set", "PQL_DBIOLM=32767", "--set", "PQL_DBYTLM=16777216"]
 
 
 QUICK = [growth for growth in GROWTHS if growth != "sections"]

@@ -15,8 +15,9 @@ def besiege(
     seconds: int, processes: int, seed: str, *options: str, smp: int, memory: str, users: int = 1
 ) -> None:
     words = ("/tests/siege", str(seconds), str(processes), seed, str(users))
-    # A last resort: the program bounds itself by the ticks of its CPUs. Four busy CPUs on two of
-    # the host's take at least twice as long by the clock, and eight times beside others (measured).
+    # A last resort: the program bounds itself by the ticks of its CPUs. A second of four busy CPUs
+    # takes 4.1 s of CPU time of the host: by the clock, twice as long on two of its CPUs, so 21
+    # minutes for 600 s, and eight times as long beside others (all measured but the 21 minutes).
     limit = 15 * seconds + 300
     done = run_guest(*words, smp=smp, memory=memory, options=(*PARAMETERS, *options), timeout=limit,
                      all_programs=True)  # fmt: skip

@@ -49,7 +49,7 @@ struct mailbox_message *mailbox_message_make(struct mailbox *b, uint32_t length,
     struct mailbox_message *m = npp_alloc_charged(size_of(length), b->account);
 
     if (!m) {
-        give_room(b, mailbox_message_cost(length));
+        give_room(b, mailbox_message_cost(b, length));
         return NULL;
     }
     *m = (struct mailbox_message){.box = b, .refs = 1, .length = length, .pid = pid};
@@ -64,7 +64,7 @@ void mailbox_message_unref(struct mailbox_message *m)
 
     if (__atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
-    give_room(b, mailbox_message_cost(m->length));
+    give_room(b, mailbox_message_cost(b, m->length));
     npp_free_charged(m, mailbox_message_size(m), b->account);
     mailbox_unref(b);
 }

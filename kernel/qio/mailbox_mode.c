@@ -14,20 +14,21 @@ static cond_t complete_now(const struct mailbox_who *who, const struct qio_compl
     return status;
 }
 
-/* Queue the notice, or post it if what it is for is there. */
-static bool arm(struct mailbox_channel *c, unsigned side, struct io_request *a)
+/* Queue the notice, or post it if what it is for is there. SS$_NORMAL, SS$_IVCHAN, SS$_EXQUOTA. */
+static cond_t arm(struct mailbox_channel *c, unsigned side, struct io_request *a)
 {
     struct mailbox *b = c->box;
+    cond_t status = SS$_NORMAL;
     ipl_t ipl = spin_lock(&b->lock);
-    bool open = !c->closed;
-    bool there = !list_empty(side == WRITERS ? &b->messages : &b->reads);
 
-    if (open && there)
+    if (c->closed)
+        status = SS$_IVCHAN;
+    else if (!list_empty(side == WRITERS ? &b->messages : &b->reads))
         event_post(&a->event, 0);
-    else if (open)
-        mailbox_queue_locked(b, &b->attention[side], &c->notices[side], a);
+    else if (!mailbox_queue_kept_locked(b, side, &b->attention[side], &c->notices[side], a))
+        status = SS$_EXQUOTA;
     spin_unlock(&b->lock, ipl);
-    return open;
+    return status;
 }
 
 cond_t mailbox_attention(struct qio_channel *q, const struct mailbox_who *who,
@@ -46,10 +47,9 @@ cond_t mailbox_attention(struct qio_channel *q, const struct mailbox_who *who,
     if (astadr)
         status = mailbox_request_make(who, &ast, true, &a);
     if (status == SS$_NORMAL && a) {
-        if (!arm(c, side, a)) {
+        status = arm(c, side, a);
+        if (status != SS$_NORMAL)
             mailbox_request_drop(a);
-            status = SS$_IVCHAN;
-        }
     } else if (status == SS$_NORMAL) {
         mailbox_end_own(c->box, &c->notices[side], true);
     }
@@ -66,7 +66,7 @@ cond_t mailbox_wait(struct qio_channel *q, const struct mailbox_who *who,
     struct mailbox_channel *c = mailbox_channel_of(q);
     unsigned side = writer ? WRITERS : READERS;
     struct mailbox *b = c->box;
-    bool there, open;
+    bool there;
     struct io_request *r;
     cond_t status = mailbox_request_make(who, done, false, &r);
     ipl_t ipl;
@@ -75,13 +75,14 @@ cond_t mailbox_wait(struct qio_channel *q, const struct mailbox_who *who,
         return status;
     ipl = spin_lock(&b->lock);
     there = b->users[side] != 0;
-    open = !c->closed;
-    if (open && !there)
-        mailbox_queue_locked(b, &b->waits[side], &c->own, r);
+    if (c->closed)
+        status = SS$_IVCHAN;
+    else if (!there && !mailbox_queue_kept_locked(b, side, &b->waits[side], &c->own, r))
+        status = SS$_EXQUOTA;
     spin_unlock(&b->lock, ipl);
-    if (!open) {
+    if (status != SS$_NORMAL) {
         mailbox_request_drop(r);
-        return SS$_IVCHAN;
+        return status;
     }
     if (there)
         event_post_self(&r->event, qio_status(SS$_NORMAL, 0, 0));

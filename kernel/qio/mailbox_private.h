@@ -7,6 +7,9 @@
 #include "kernel/sched/spinlock.h"
 #include "kernel/sched/wait.h"
 
+#define MAILBOX_MESSAGES 16384u /* in one mailbox */
+#define MAILBOX_KEPT     4096u  /* requests that one call completes for others, on each side */
+
 /* The two sides of a mailbox: channels that read, channels that write. */
 enum { READERS, WRITERS, SIDES };
 
@@ -31,6 +34,7 @@ struct mailbox {
     struct wait_queue room; /* writers that wait for it */
     /* All below: lock. */
     uint32_t users[SIDES];        /* channels of each side */
+    uint32_t nkept[SIDES];        /* requests on the three lists of a side below, together */
     struct list messages;         /* that nobody has read */
     uint32_t nmessages, nbytes;   /* of those */
     struct list reads;            /* requests that wait for a message */
@@ -59,11 +63,14 @@ struct io_request { /* nonpaged pool, charged to who has asked */
     uint16_t account;                /* constant */
     uint32_t pid;                    /* of who has asked; constant */
     uint64_t order;                  /* lock */
+    uint8_t kept;                    /* 1 + the side in whose nkept it counts, or 0; lock */
     struct mailbox_message *message; /* that it has written, while nobody has read it; lock */
     /* A read: where to, and what it has got, which the thread that completes it copies. */
     bool stream;
     vaddr_t buffer;
     uint32_t length, got;
+    uint32_t copied;              /* of `got`, by the thread that completes it */
+    bool lost;                    /* the reader's memory was gone; likewise */
     uint64_t answer;              /* quadword for the status block */
     struct list taken;            /* messages, wholly its own */
     struct mailbox_message *last; /* NULL, or one of which it has a part; with a reference */
@@ -89,8 +96,14 @@ static inline struct mailbox_channel *mailbox_channel_of(struct qio_channel *c)
 /* ---- mailbox_message.c ---- */
 
 size_t mailbox_message_size(const struct mailbox_message *m);
-/* What a message takes of the buffer quota: those without bytes are counted too. */
-static inline uint32_t mailbox_message_cost(uint32_t length) { return length ? length : 1; }
+/* What a message takes of the buffer quota: those without bytes are counted too, and where the
+ * quota is large so many of them fill it as one call may have to drop (mailbox_purge). */
+static inline uint32_t mailbox_message_cost(const struct mailbox *b, uint32_t length)
+{
+    uint32_t least = 1 + b->bufquo / MAILBOX_MESSAGES;
+
+    return length > least ? length : least;
+}
 /* Bytes that nobody has read. The lock is held if m is queued. */
 static inline uint32_t mailbox_message_rest(const struct mailbox_message *m)
 {
@@ -125,8 +138,15 @@ void mailbox_request_drop(struct io_request *r);
 /* Queue r, as one of a channel's. */
 void mailbox_queue_locked(struct mailbox *b, struct list *queue, struct list *own,
                           struct io_request *r);
+/* Put r on a list of that side from which another process's call may take all. False: they are as
+ * many as one call may complete, in all such lists of the side. */
+bool mailbox_keep_locked(struct mailbox *b, unsigned side, struct list *list, struct list *link,
+                         struct io_request *r);
+/* The same for a request that is on no other queue. */
+bool mailbox_queue_kept_locked(struct mailbox *b, unsigned side, struct list *queue,
+                               struct list *own, struct io_request *r);
 /* Take r off all lists. */
-void mailbox_detach_locked(struct io_request *r);
+void mailbox_detach_locked(struct mailbox *b, struct io_request *r);
 /* Complete all requests that are on a queue now, one in a hold. Those that come meanwhile, because
  * an AST asks again, stay. */
 void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t answer);

@@ -2,33 +2,42 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/qio/mailbox_private.h"
+#include "kernel/sched/thread.h"
 
-#define AT_ONCE 16u /* messages that one hold of the lock moves, at most */
+#define AT_ONCE         16u /* messages that one hold of the lock moves, at most */
+#define AT_ONCE_WAITING 2u  /* of those whose writers wait: 510 instructions each */
 
 /* ---- what a reader gets ---- */
 
-static bool copy_part(struct io_request *r, uint32_t *at, const char *from, uint32_t n)
+static void copy_part(struct io_request *r, const char *from, uint32_t n)
 {
-    n = MIN(n, r->length - *at);
-    if (copyout(r->buffer + *at, from, n) != 0)
-        return false;
-    *at += n;
-    return true;
+    n = MIN(n, r->length - r->copied);
+    r->lost = r->lost || copyout(r->buffer + r->copied, from, n) != 0;
+    r->copied += n;
 }
 
-/* Copy what was read to the reader's memory; if that is gone, the data are lost. */
-static bool copy_out(struct event_request *e)
+/* Copy the messages that r has taken to the reader's memory, and free them. False: that memory is
+ * gone, and so are the data. A thread of the reader, without locks. */
+static bool copy_taken(struct io_request *r)
+{
+    struct list *l;
+
+    while ((l = list_pop_head(&r->taken))) {
+        struct mailbox_message *m = list_entry(l, struct mailbox_message, link);
+
+        copy_part(r, m->bytes + m->start, mailbox_message_rest(m));
+        mailbox_message_unref(m);
+    }
+    return !r->lost;
+}
+
+static bool finish(struct event_request *e)
 {
     struct io_request *r = container_of(e, struct io_request, event);
-    const struct mailbox_message *m;
-    uint32_t at = 0;
-    bool good = true;
 
-    list_for_each_entry(m, &r->taken, link)
-        good = good && copy_part(r, &at, m->bytes + m->start, mailbox_message_rest(m));
-    if (r->last)
-        good = good && copy_part(r, &at, r->last->bytes + r->last_start, r->last_count);
-    if (!good)
+    if (copy_taken(r) && r->last)
+        copy_part(r, r->last->bytes + r->last_start, r->last_count);
+    if (r->lost)
         e->status = qio_status(SS$_ACCVIO, 0, 0);
     return true;
 }
@@ -44,7 +53,7 @@ static void take_locked(struct mailbox *b, struct io_request *r, struct mailbox_
         return;
     m->writer = NULL;
     w->message = NULL;
-    mailbox_detach_locked(w);
+    mailbox_detach_locked(b, w);
     event_post(&w->event, qio_status(SS$_NORMAL, m->length, r->pid));
 }
 
@@ -61,8 +70,8 @@ static void serve_record_locked(struct mailbox *b, struct io_request *r, struct 
     r->answer = qio_status(status, n, m->pid);
 }
 
-/* Give r bytes, up to its length, to a mark or to the end. False: AT_ONCE messages were taken, and
- * there may be more for it. Lock held. */
+/* Give r bytes, up to its length, to a mark or to the end. False: a portion was taken, and there
+ * may be more for it. Lock held. */
 static bool serve_stream_locked(struct mailbox *b, struct io_request *r)
 {
     struct mailbox_message *m = mailbox_first_locked(b);
@@ -73,6 +82,7 @@ static bool serve_stream_locked(struct mailbox *b, struct io_request *r)
         return true;
     }
     for (unsigned i = 0; i < AT_ONCE && m && !m->eof && r->got < r->length; i++) {
+        i += m->writer ? AT_ONCE / AT_ONCE_WAITING - 1 : 0;
         n = MIN(mailbox_message_rest(m), r->length - r->got);
         r->got += n;
         if (n == mailbox_message_rest(m)) {
@@ -110,7 +120,7 @@ void mailbox_deliver(struct mailbox *b)
 
         r = l ? list_entry(l, struct io_request, queue) : NULL;
         if (r) {
-            mailbox_detach_locked(r);
+            mailbox_detach_locked(b, r);
             (void)serve_locked(b, r);
             event_post(&r->event, r->answer);
         }
@@ -118,7 +128,7 @@ void mailbox_deliver(struct mailbox *b)
     } while (r);
 }
 
-enum outcome { COMPLETE, MORE, QUEUED, CLOSED };
+enum outcome { COMPLETE, MORE, QUEUED, CLOSED, FULL };
 
 /* One step of a read that has been begun. */
 static enum outcome read_step(struct mailbox_channel *c, const struct mailbox_read *w,
@@ -140,10 +150,10 @@ static enum outcome read_step(struct mailbox_channel *c, const struct mailbox_re
         r->answer = qio_status(SS$_ENDOFFILE, 0, 0);
     } else if (w->check && !b->users[WRITERS]) {
         r->answer = qio_status(SS$_NOWRITER, 0, 0);
+    } else if (w->check && !mailbox_keep_locked(b, WRITERS, &b->watched[WRITERS], &r->watch, r)) {
+        outcome = FULL;
     } else {
         mailbox_queue_locked(b, &b->reads, &c->own, r);
-        if (w->check)
-            list_add_tail(&b->watched[WRITERS], &r->watch);
         outcome = QUEUED;
     }
     spin_unlock(&b->lock, ipl);
@@ -168,14 +178,16 @@ cond_t mailbox_read(struct qio_channel *q, const struct mailbox_who *who,
     r->stream = w->stream;
     r->buffer = w->buffer;
     r->length = length;
-    r->event.finish = copy_out;
+    r->event.finish = finish;
+    /* Any number of messages in portions: if the thread is to end, its read is a shorter one. */
     do {
         outcome = read_step(c, w, r);
-    } while (outcome == MORE);
+    } while (outcome == MORE && copy_taken(r) && !thread_killed());
     switch (outcome) {
     case CLOSED:
+    case FULL:
         mailbox_request_drop(r);
-        return SS$_IVCHAN;
+        return outcome == FULL ? SS$_EXQUOTA : SS$_IVCHAN;
     case QUEUED: /* r may be gone already */
         mailbox_post_all(c->box, &c->box->attention[READERS], 0);
         mailbox_deliver(c->box);

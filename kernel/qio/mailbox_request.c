@@ -74,8 +74,34 @@ void mailbox_queue_locked(struct mailbox *b, struct list *queue, struct list *ow
     list_add_tail(own, &r->own);
 }
 
-void mailbox_detach_locked(struct io_request *r)
+bool mailbox_keep_locked(struct mailbox *b, unsigned side, struct list *list, struct list *link,
+                         struct io_request *r)
 {
+    if (b->nkept[side] == MAILBOX_KEPT)
+        return false;
+    b->nkept[side]++;
+    r->kept = (uint8_t)(1 + side);
+    list_add_tail(list, link);
+    return true;
+}
+
+bool mailbox_queue_kept_locked(struct mailbox *b, unsigned side, struct list *queue,
+                               struct list *own, struct io_request *r)
+{
+    bool kept = mailbox_keep_locked(b, side, queue, &r->queue, r);
+
+    if (kept) {
+        r->order = ++b->order;
+        list_add_tail(own, &r->own);
+    }
+    return kept;
+}
+
+void mailbox_detach_locked(struct mailbox *b, struct io_request *r)
+{
+    if (r->kept)
+        b->nkept[r->kept - 1]--;
+    r->kept = 0;
     list_remove(&r->queue);
     list_remove(&r->own);
     list_remove(&r->watch);
@@ -109,7 +135,7 @@ void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t answer)
 
         r = first_until(queue, until);
         if (r) {
-            mailbox_detach_locked(r);
+            mailbox_detach_locked(b, r);
             event_post(&r->event, answer);
         }
         spin_unlock(&b->lock, ipl);
@@ -143,7 +169,7 @@ static struct io_request *take_own(struct mailbox *b, struct list *own, uint64_t
     if (r && r->order > until)
         r = NULL;
     if (r) {
-        mailbox_detach_locked(r);
+        mailbox_detach_locked(b, r);
         *m = withdraw_locked(b, r);
     }
     spin_unlock(&b->lock, ipl);
@@ -184,7 +210,7 @@ void mailbox_side_changed(struct mailbox *b, unsigned side, bool end)
         m = NULL;
         r = l ? list_entry(l, struct io_request, watch) : NULL;
         if (r) {
-            mailbox_detach_locked(r);
+            mailbox_detach_locked(b, r);
             m = withdraw_locked(b, r);
             event_post(&r->event, qio_status(side == WRITERS ? SS$_NOWRITER : SS$_NOREADER, 0, 0));
         }

@@ -4,31 +4,31 @@
 #include "kernel/base/string.h"
 #include "kernel/qio/mailbox_private.h"
 
-enum outcome { COMPLETE, QUEUED, CLOSED };
+enum outcome { COMPLETE, QUEUED, CLOSED, FULL };
 
 /* Put m, which belongs to the mailbox from then on, with the request r that waits until it is read,
  * or NULL. COMPLETE: it is there; QUEUED: likewise, and no read had been waiting; CLOSED: the
- * mailbox is gone, and m still the caller's. */
+ * mailbox is gone, and m still the caller's; FULL: too many check for readers, likewise. */
 static enum outcome put(struct mailbox *b, struct mailbox_channel *c, struct mailbox_message *m,
                         struct io_request *r, bool check)
 {
     ipl_t ipl = spin_lock(&b->lock);
     enum outcome outcome = list_empty(&b->reads) ? QUEUED : COMPLETE;
 
-    if (b->gone || (c && c->closed)) {
+    if (b->gone || (c && c->closed))
         outcome = CLOSED;
-    } else {
+    else if (r && check && !mailbox_keep_locked(b, READERS, &b->watched[READERS], &r->watch, r))
+        outcome = FULL;
+    if (outcome != CLOSED && outcome != FULL) {
         list_add_tail(&b->messages, &m->link);
         b->nmessages++;
         b->nbytes += m->length;
-    }
-    if (outcome != CLOSED && r) {
-        r->message = m;
-        m->writer = r;
-        r->order = ++b->order;
-        list_add_tail(&c->own, &r->own);
-        if (check)
-            list_add_tail(&b->watched[READERS], &r->watch);
+        if (r) {
+            r->message = m;
+            m->writer = r;
+            r->order = ++b->order;
+            list_add_tail(&c->own, &r->own);
+        }
     }
     spin_unlock(&b->lock, ipl);
     return outcome;
@@ -65,10 +65,10 @@ static cond_t write_message(struct mailbox_channel *c, const struct mailbox_writ
         return SS$_NORMAL;
     }
     outcome = put(b, c, m, w->now ? NULL : r, w->check);
-    if (outcome == CLOSED) {
+    if (outcome == CLOSED || outcome == FULL) {
         mailbox_message_unref(m);
         mailbox_request_drop(r);
-        return SS$_IVCHAN;
+        return outcome == FULL ? SS$_EXQUOTA : SS$_IVCHAN;
     }
     announce(b, outcome);
     if (w->now)
@@ -88,9 +88,10 @@ cond_t mailbox_write(struct qio_channel *q, const struct mailbox_who *who,
     struct io_request *r;
     cond_t status;
 
-    if (length > c->box->maxmsg || mailbox_message_cost(length) > c->box->bufquo)
+    if (length > c->box->maxmsg || mailbox_message_cost(c->box, length) > c->box->bufquo)
         return SS$_MBTOOSML;
-    status = mailbox_wait_for_room(c, mailbox_message_cost(length), w->norswait, interrupted);
+    status = mailbox_wait_for_room(c, mailbox_message_cost(c->box, length), w->norswait,
+                                   interrupted);
     if (status != SS$_NORMAL || *interrupted)
         return status;
     m = mailbox_message_make(c->box, length, who->pid);
@@ -120,7 +121,7 @@ cond_t mailbox_post(const struct mailbox_number *to, const void *message, uint32
         status = SS$_NOSUCHDEV;
     else if (length > b->maxmsg)
         status = SS$_MBTOOSML;
-    else if (!mailbox_take_room(b, mailbox_message_cost(length)))
+    else if (!mailbox_take_room(b, mailbox_message_cost(b, length)))
         status = SS$_MBFULL;
     else if (!(m = mailbox_message_make(b, length, pid)))
         status = SS$_INSFMEM;

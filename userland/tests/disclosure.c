@@ -16,9 +16,12 @@
  */
 #define _GNU_SOURCE
 #include <descrip.h>
+#include <dvidef.h>
+#include <efndef.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <iledef.h>
+#include <iodef.h>
 #include <jpidef.h>
 #include <lnmdef.h>
 #include <megalith/failure.h>
@@ -89,6 +92,7 @@ __asm__(".text\n"
 /* ---- a call and its arguments ---- */
 
 #define B(n) (1ul << 60 | (n)) /* the address of buffer n */
+#define EFN  EFN$C_ENF
 
 struct shape {
     const char *what;
@@ -115,6 +119,10 @@ static ILE3 syi[] = {{64, SYI$_PAGEDYN, buffers[1], (unsigned short *)buffers[4]
                      {64, SYI$_MEMSIZE, buffers[2], (unsigned short *)(buffers[4] + 8)},
                      {16, SYI$_PAGE_SIZE, buffers[3], NULL},
                      {0, 0, NULL, NULL}};
+static ILE3 dvi[] = {{64, DVI$_DEVNAM, buffers[1], (unsigned short *)buffers[4]},
+                     {16, DVI$_UNIT, buffers[2], (unsigned short *)(buffers[4] + 8)},
+                     {16, DVI$_MBX, buffers[3], NULL},
+                     {0, 0, NULL, NULL}};
 static ILE3 trn[] = {{255, LNM$_STRING, buffers[1], (unsigned short *)buffers[4]},
                      {8, LNM$_ATTRIBUTES, buffers[2], (unsigned short *)(buffers[4] + 8)},
                      {64, LNM$_TABLE, buffers[3], (unsigned short *)(buffers[4] + 16)},
@@ -124,12 +132,45 @@ static ILE3 trn[] = {{255, LNM$_STRING, buffers[1], (unsigned short *)buffers[4]
                      {0, 0, NULL, NULL}};
 static ILE3 definition[] = {{5, LNM$_STRING, (void *)"value", NULL}, {0, 0, NULL, NULL}};
 
+static unsigned short word; /* gets the number of a channel */
+
 static void define_name(void)
 {
     const uint64_t a[6] = {0, (uint64_t)&table_d, (uint64_t)&logical_d, 0, (uint64_t)definition, 0};
     uint64_t r[32];
 
     call_with(VMS_CRELNM, a, r);
+}
+
+/* The process's first channel. */
+static void mailbox_made(void)
+{
+    const uint64_t a[6] = {0, (uint64_t)&word, 64, 640, 0, 0};
+    uint64_t r[32];
+
+    block[0] = 9;
+    memcpy(&block[1], a, sizeof(a));
+    memset(&block[7], 0, 3 * sizeof(block[0]));
+    call_with(VMS_CREMBX, (uint64_t[6]){(uint64_t)block}, r);
+}
+
+static void transfer(uint64_t function, const void *text, uint64_t length)
+{
+    const uint64_t a[] = {12,    EFN, 16, function, (uint64_t)buffers[0], 0, 0, (uint64_t)text,
+                          length};
+    uint64_t r[32];
+
+    memset(block, 0, sizeof(block));
+    memcpy(block, a, sizeof(a));
+    call_with(VMS_QIO, (uint64_t[6]){(uint64_t)block}, r);
+}
+
+/* A short message, for a buffer that is longer. */
+static void mailbox_read(void)
+{
+    mailbox_made();
+    transfer(IO$_WRITEVBLK | IO$M_NOW, "text", 4);
+    transfer(IO$_READVBLK | IO$M_NOW, buffers[1], BUFFER);
 }
 
 static void child_ends(void)
@@ -386,6 +427,10 @@ static const struct shape shapes[] = {
      0},
     {"$setprv", VMS_SETPRV, {0, 0, 0, B(3)}, NULL, 0},
     {"logical names", MEGA_SYS_LOGICAL, {(uint64_t)&table_d, 0, 0, B(3)}, define_name, 0},
+    {"$crembx", VMS_CREMBX, {0, B(1), 64, 640, 0, 0}, NULL, 9},
+    {"$getdvi", VMS_GETDVI, {0, 16, 0, (uint64_t)dvi, B(5), 0}, mailbox_made, 8},
+    {"$qio, a sense of the mode", VMS_QIO, {EFN, 16, IO$_SENSEMODE, B(1), 0, 0}, mailbox_made, 12},
+    {"$qio, a message", NUL_CALL, {0}, mailbox_read, 0},
     {"$create_region_64", VMS_CREATE_REGION_64, {4 * PAGE, 0, 0, B(3), B(4), B(5)}, NULL, 6},
     {"$expreg_64", VMS_EXPREG_64, {B(0), PAGE, 0, 0, B(4), B(5)}, NULL, 0},
 };

@@ -14,8 +14,12 @@
 #define _GNU_SOURCE
 #include <company.h>
 #include <descrip.h>
+#include <dvidef.h>
+#include <efndef.h>
 #include <elapsed.h>
 #include <iledef.h>
+#include <iodef.h>
+#include <lib$routines.h>
 #include <lnmdef.h>
 #include <megalith/info.h>
 #include <signal.h>
@@ -431,6 +435,87 @@ static void names(void)
     }
 }
 
+/* ---- mailboxes ---- */
+
+#define EMPTY    12000u /* messages without bytes, all of which one read takes: 4 million ns */
+#define MESSAGES 16384u
+#define NOTICES  4096u /* requests for attention that a mailbox takes */
+#define A_READ   65000u
+#define FEW_ROOM 100000u
+
+static unsigned unit;
+
+static unsigned short make_mailbox(void)
+{
+    unsigned short chan = 0;
+    int item = DVI$_UNIT;
+
+    if (!(sys$crembx(0, &chan, 0, FEW_ROOM, 0, 0, 0, 0, 0) & 1) ||
+        !(lib$getdvi(&item, &chan, 0, &unit) & 1))
+        bail_out("no mailbox");
+    return chan;
+}
+
+static unsigned short channel(void)
+{
+    unsigned short chan = 0;
+    char name[16];
+
+    snprintf(name, sizeof(name), "MBA%u:", unit);
+    if (!(sys$assign(D(name), &chan, 0, 0, 0) & 1))
+        bail_out("no channel");
+    return chan;
+}
+
+static bool read_stream(void)
+{
+    static char bytes[A_READ];
+
+    return sys$qiow(EFN$C_ENF, channel(), IO$_READVBLK | IO$M_STREAM | IO$M_NOW, 0, 0, 0, bytes,
+                    A_READ) &
+           1;
+}
+
+static unsigned messages_of(unsigned short chan)
+{
+    IOSB iosb = {0};
+
+    sys$qiow(EFN$C_ENF, chan, IO$_SENSEMODE, &iosb, 0, 0);
+    return iosb.iosb$w_bcnt;
+}
+
+static unsigned attend(unsigned short chan)
+{
+    return (unsigned)sys$qiow(EFN$C_ENF, chan, IO$_SETMODE | IO$M_WRTATTN, 0, 0, 0, read_stream, 0);
+}
+
+static void mailboxes(void)
+{
+    unsigned short chan = make_mailbox();
+    unsigned n = 0, left;
+    uint64_t ns;
+    bool amid;
+
+    while (n < EMPTY && (sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | IO$M_NOW, 0, 0, 0, "", 0) & 1))
+        n++;
+    is(n, EMPTY, "a mailbox with many messages");
+    while (sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | IO$M_NOW | IO$M_NORSWAIT, 0, 0, 0, "", 0) & 1)
+        n++;
+    ok(n > EMPTY && n <= MESSAGES, "which takes no more than %u, not %u", MESSAGES, n);
+    amid = kill_amid(in_victim(read_stream), &ns);
+    left = messages_of(chan);
+    diag("killed with %u left, in %lu ns", left, ns);
+    ok(!counted() || (amid && left && ns < LONGEST_END / 2), "who reads all at once is killed");
+    ok(read_stream() && messages_of(chan) == 0, "another one reads the rest");
+    mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"PQL_DASTLM", 2 * NOTICES, 0, 0, 0);
+    for (n = 0; n < 2 * NOTICES && (attend(chan) & 1);)
+        n++;
+    is(n, NOTICES, "a mailbox takes so many requests for attention");
+    is(attend(chan), SS$_EXQUOTA, "and no more");
+    sys$dassgn(chan);
+    mega$control(MEGA_CTL_SET_PARAM, (uint64_t)"PQL_DASTLM", 250, 0, 0, 0);
+}
+
 int main(void)
 {
     shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -439,5 +524,6 @@ int main(void)
     one_message();
     full_queue();
     names();
+    mailboxes();
     return tap_done();
 }

@@ -264,6 +264,10 @@ static const struct shape {
     {VMS_DELTVA_64, "WWl0WW"},
     {VMS_DGBLSC, "0DD"},
     {VMS_SETPRV, "0W0W"},
+    {VMS_ASSIGN, "DW00n"},
+    {VMS_CREMBX, "K"},
+    {VMS_QIO, "K"},
+    {VMS_GETDVI, "K"},
     {MEGA_SYS_LOGICAL, "DnnB"},
     {MEGA_SYS_INFO, "nnBn"},
 };

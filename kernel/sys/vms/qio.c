@@ -153,7 +153,9 @@ static cond_t begin(uint64_t block, bool *interrupted)
  *   SS$_ILLIOFUNC                 the device has no such function, or not this modifier
  *   SS$_NOPRIV                    the channel is not for this direction; not the owner (SETPROT)
  *   SS$_MBTOOSML, SS$_MBFULL      the message is longer than any may be; there is no room
- *   SS$_EXQUOTA                   the process has as many requests outstanding as it may have
+ *   SS$_EXQUOTA                   the process has as many requests outstanding as it may have, or
+ *                                 its user timers for terminals, or the mailbox as many requests
+ *                                 for attention or with checks
  *   SS$_EXASTLM, SS$_ILLEFC, SS$_UNASEFC, SS$_BADPARAM (no return address of ASTs is known),
  *   SS$_INSFMEM, SS$_INSFARG, SS$_TOO_MANY_ARGS, SS$_ACCVIO
  */

@@ -107,7 +107,7 @@ void terminal_request_unref(struct terminal_request *r)
         return;
     qio_release_request(r->charged);
     qio_channels_unref(r->charged);
-    npp_free_charged(r, sizeof(*r), r->account);
+    npp_free_counted(r, sizeof(*r), QUOTA_TIMERS, r->account);
 }
 
 static void release(struct event_request *e)
@@ -126,13 +126,14 @@ cond_t terminal_request_make(const struct vms_qio *q, struct terminal_request **
     uint16_t account = pool_account();
     struct terminal_request *r;
     cond_t status;
+    bool full;
 
     if (!qio_charge_request(q->who.channels))
         return SS$_EXQUOTA;
-    r = npp_alloc_charged(sizeof(*r), account);
+    r = npp_alloc_counted(sizeof(*r), QUOTA_TIMERS, account, &full);
     if (!r) {
         qio_release_request(q->who.channels);
-        return SS$_INSFMEM;
+        return full ? SS$_EXQUOTA : SS$_INSFMEM;
     }
     memset(r, 0, sizeof(*r));
     r->refs = 1;

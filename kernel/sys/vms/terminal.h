@@ -15,7 +15,9 @@ struct terminal_channel { /* nonpaged pool */
     bool closed;       /* terminal_lock */
 };
 
-struct terminal_request { /* nonpaged pool, charged to who has asked */
+/* In nonpaged pool, charged to who has asked, also as one of its user's timers: many that expire at
+ * the same moment delay those of everybody. */
+struct terminal_request {
     struct event_request event;
     uint32_t refs;                /* atomic: the event's, and of timers that are on their way */
     uint16_t account;             /* constant */

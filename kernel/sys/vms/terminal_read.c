@@ -58,7 +58,7 @@ static bool input_came(struct poll_entry *e, uint32_t events)
 
     (void)events;
     if (disarm(r))
-        kick(r, 0);
+        kick(r, clock_ns());
     return true;
 }
 

@@ -1,6 +1,8 @@
-/* Mailboxes with many messages, requests, channels and writers that wait; many mailboxes. */
+/* Mailboxes with many channels, messages and requests. */
+#define _GNU_SOURCE
 #include "holds.h"
 
+#include <agndef.h>
 #include <descrip.h>
 #include <dvidef.h>
 #include <efndef.h>
@@ -10,125 +12,207 @@
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-static char text[65536];
-static struct dsc$descriptor_s name = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
+#define EACH     8u /* requests of each of a crowd */
+#define ROOM     100000u
+#define STREAM   65535u
+#define CHANNELS 255u
 
-static void routine(__int64 parameter) { (void)parameter; }
+static uint32_t *ready; /* shared: of the crowd, those that have asked */
+static char buffer[STREAM];
+static unsigned short chan; /* to the crowd's mailbox */
+static unsigned unit;
 
-static unsigned short make(unsigned bufquo)
+static void nothing(__int64 parameter) { (void)parameter; }
+
+static void make(unsigned room)
 {
-    unsigned short chan = 0;
-
-    need(sys$crembx(0, &chan, 65535, bufquo, 0, 0, 0, 0, 0) & 1);
-    return chan;
-}
-
-static void name_unit(unsigned short chan)
-{
-    static char device[16];
     int item = DVI$_UNIT;
-    unsigned unit = 0;
 
-    lib$getdvi(&item, &chan, 0, &unit);
-    name.dsc$a_pointer = device;
-    name.dsc$w_length = (unsigned short)snprintf(device, sizeof(device), "MBA%u:", unit);
+    need(sys$crembx(0, &chan, 0, room, 0, 0, 0, 0, 0) & 1);
+    need(lib$getdvi(&item, &chan, 0, &unit) & 1);
 }
 
-static int put(unsigned short chan, unsigned modifiers, unsigned length)
+static void end(void) { need(sys$dassgn(chan) & 1); }
+
+static unsigned short assign(void)
 {
-    return sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | modifiers, 0, 0, 0, text, length);
+    char name[16];
+    struct dsc$descriptor_s d = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, name};
+    unsigned short own = 0;
+
+    d.dsc$w_length = (unsigned short)snprintf(name, sizeof(name), "MBA%u:", unit);
+    need(sys$assign(&d, &own, 0, 0, 0) & 1);
+    return own;
 }
 
-/* Many messages, read as a stream that takes all of them, cancelled, and dropped with the last
- * channel. */
-static void messages(unsigned n)
+static int put(unsigned short c, unsigned modifiers, unsigned length)
 {
-    unsigned short chan = make(4 * n);
-
-    for (unsigned i = 0; i < n; i++)
-        need(put(chan, IO$M_NOW | IO$M_NORSWAIT, i % 4 + 1) & 1);
-    need(sys$qiow(EFN$C_ENF, chan, IO$_READVBLK | IO$M_STREAM, 0, 0, 0, text, sizeof(text)) & 1);
-    for (unsigned i = 0; i < n / 2; i++)
-        put(chan, IO$M_NORSWAIT, 2);
-    need(sys$cancel(chan) & 1);
-    while (put(chan, IO$M_NOW | IO$M_NORSWAIT, 2) & 1)
-        ;
-    need(sys$dassgn(chan) & 1);
+    return sys$qio(EFN$C_ENF, c, IO$_WRITEVBLK | modifiers, 0, 0, 0, buffer, length);
 }
 
-/* Many reads that wait, and requests for attention, all served, cancelled, or left to the end. */
-static void many_requests(unsigned i, void *arg)
+static int get(unsigned short c, unsigned modifiers, unsigned length)
 {
-    unsigned short chan = make(65535);
-    unsigned n = *(unsigned *)arg;
+    return sys$qio(EFN$C_ENF, c, IO$_READVBLK | modifiers, 0, 0, 0, buffer, length);
+}
 
-    for (unsigned k = 0; k < n; k++) {
-        if (sys$qio(EFN$C_ENF, chan, IO$_READVBLK | IO$M_WRITERCHECK, 0, k % 2 ? routine : 0, 0,
-                    text, 1) != SS$_NORMAL ||
-            sys$qio(EFN$C_ENF, chan, IO$_SETMODE | IO$M_WRTATTN, 0, 0, 0, routine, k) != SS$_NORMAL)
+static int attend(unsigned short c)
+{
+    return sys$qiow(EFN$C_ENF, c, IO$_SETMODE | IO$M_WRTATTN, 0, 0, 0, nothing, 0);
+}
+
+/* ---- a crowd, each of which asks for something and waits to be ended, or ends itself ---- */
+
+enum what { READ, READ_STREAM, WRITE, ATTEND, WAIT_FOR_ROOM };
+
+static void ask(unsigned i, void *arg)
+{
+    enum what what = *(enum what *)arg;
+    unsigned short own = assign();
+
+    for (unsigned k = 0; k < EACH; k++)
+        switch (what) {
+        case READ:
+            need(get(own, 0, 8) & 1);
             break;
-    }
-    switch (i % 3) {
-    case 0:
-        for (unsigned k = 0; k < n + 2; k++)
-            put(chan, IO$M_NOW | IO$M_NORSWAIT, 1);
-        break;
-    case 1:
-        need(sys$cancel(chan) & 1);
-        break;
-    }
+        case READ_STREAM:
+            need(get(own, IO$M_STREAM, STREAM) & 1);
+            break;
+        case WRITE:
+            need(put(own, 0, 1) & 1);
+            break;
+        case ATTEND:
+            need(attend(own) & 1 || attend(own) == SS$_EXQUOTA); /* as many as a mailbox takes */
+            break;
+        case WAIT_FOR_ROOM:
+            break;
+        }
+    __atomic_fetch_add(ready, 1, __ATOMIC_SEQ_CST);
+    if (what == WAIT_FOR_ROOM)
+        put(own, 0, 1);
+    if (i % 3 == 0)
+        execl("/bin/sleep", "sleep", "1000", NULL);
+    pause();
 }
 
-static void requests(unsigned n)
+static pid_t gather(unsigned n, enum what what)
 {
-    crowd_start(3, many_requests, &n);
-    crowd_wait(3);
-}
-
-/* Many writers wait for room; then the mailbox is emptied, and the last ones are killed. */
-static void wait_to_write(unsigned i, void *arg)
-{
-    unsigned short chan;
-
-    (void)i;
-    (void)arg;
-    need(sys$assign(&name, &chan, 0, 0, 0) & 1);
-    put(chan, IO$M_NOW, 10);
-}
-
-static void writers(unsigned n)
-{
-    unsigned short chan = make(20);
     pid_t first;
 
-    name_unit(chan);
-    need(put(chan, IO$M_NOW, 10) & 1);
-    need(put(chan, IO$M_NOW, 10) & 1);
-    first = crowd_start(n, wait_to_write, NULL);
-    for (unsigned i = 0; i < n / 2; i++)
-        need(sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, 0, 0, 0, text, 10) & 1);
+    *ready = 0;
+    first = crowd_start(n, ask, &what);
+    while (__atomic_load_n(ready, __ATOMIC_SEQ_CST) < n)
+        usleep(10000);
+    usleep(100000); /* those that exec or wait do so now */
+    return first;
+}
+
+static void dismiss(pid_t first, unsigned n)
+{
     for (unsigned i = 0; i < n; i++)
         kill(first + (pid_t)i, SIGKILL);
     crowd_wait(n);
 }
 
-/* As many mailboxes as one process may have, each with a name. */
-static void mailboxes(unsigned n)
-{
-    static char called[24];
-    struct dsc$descriptor_s d = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, called};
-    unsigned short chan;
+/* ---- the growths ---- */
 
-    for (unsigned i = 0; i < n && i < 255; i++) {
-        d.dsc$w_length = (unsigned short)snprintf(called, sizeof(called), "HOLDS_%u", i);
-        need(sys$crembx(0, &chan, 100, 100, 0, 0, &d, 0, 0) & 1);
-    }
+/* Reads that wait are answered one by one, and by the end of those who asked. */
+static void waiting_reads(unsigned n, enum what what)
+{
+    pid_t first;
+
+    make(ROOM);
+    first = gather(n, what);
+    for (unsigned k = 0; k < n * EACH / 2; k++)
+        need(put(chan, IO$M_NOW, 1) & 1);
+    dismiss(first, n);
+    end();
 }
 
-const struct growth growth_mailboxes[] = {{"messages", messages},
-                                          {"mailbox requests", requests},
-                                          {"mailbox writers", writers},
-                                          {"mailboxes", mailboxes},
-                                          {0}};
+/* Writers that wait until their message is read, all by one read, or their own ends. */
+static void waiting_writes(unsigned n, bool read)
+{
+    pid_t first;
+
+    make(ROOM);
+    first = gather(n, WRITE);
+    if (read)
+        need(get(chan, IO$M_STREAM | IO$M_NOW, STREAM) & 1);
+    dismiss(first, n);
+    end();
+}
+
+/* Messages of a byte, and of none: read together, or dropped with the mailbox. */
+static void messages(unsigned n, unsigned length, bool read)
+{
+    make(ROOM);
+    for (unsigned k = 0; k < n * EACH; k++)
+        need(put(chan, IO$M_NOW, length) & 1);
+    if (read)
+        need(get(chan, IO$M_STREAM | IO$M_NOW, STREAM) & 1);
+    end();
+}
+
+static void attention(unsigned n)
+{
+    pid_t first;
+
+    make(ROOM);
+    first = gather(n, ATTEND);
+    need(put(chan, IO$M_NOW, 1) & 1);
+    dismiss(first, n);
+    end();
+}
+
+static void room(unsigned n)
+{
+    unsigned short other;
+    pid_t first;
+
+    make(64);
+    other = assign();
+    need(put(chan, IO$M_NOW, 64) & 1);
+    first = gather(n, WAIT_FOR_ROOM);
+    need(sys$dassgn(other) & 1);
+    need(get(chan, IO$M_NOW, 64) & 1);
+    usleep(100000);
+    need(get(chan, IO$M_NOW | IO$M_STREAM, STREAM) & 1);
+    dismiss(first, n);
+    end();
+}
+
+/* As many channels as a process may have, closed by it and by its end. */
+static void channels(unsigned i, void *arg)
+{
+    (void)arg;
+    make(64);
+    for (unsigned k = 1; k < CHANNELS; k++)
+        (void)assign();
+    if (i == 0)
+        for (unsigned k = 1; k <= CHANNELS; k++)
+            need(sys$dassgn((unsigned short)(16 * k)) & 1);
+}
+
+static void many_mailboxes(unsigned n)
+{
+    unsigned crowd = n / EACH;
+
+    ready = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    need(ready != MAP_FAILED);
+    crowd_start(2, channels, NULL);
+    crowd_wait(2);
+    waiting_reads(crowd, READ);
+    waiting_reads(crowd, READ_STREAM);
+    waiting_writes(crowd, true);
+    waiting_writes(crowd, false);
+    messages(crowd, 1, true);
+    messages(crowd, 0, true);
+    messages(crowd, 1, false);
+    attention(crowd);
+    room(crowd);
+}
+
+const struct growth growth_mailboxes[] = {{"mailboxes", many_mailboxes}, {0}};

@@ -1,96 +1,117 @@
-/* Mailboxes, requests and subprocesses of OpenVMS. The users have TMPMBX. */
+/* Attacks by services of OpenVMS that complete later: mailboxes, subprocesses, timers, ASTs. */
+#define _GNU_SOURCE
 #include "siege.h"
 
 #include <descrip.h>
-#include <dvidef.h>
 #include <efndef.h>
 #include <iodef.h>
-#include <lib$routines.h>
-#include <ssdef.h>
+#include <prcdef.h>
 #include <starlet.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-static char text[60000];
+#define UNITS      4096u
+#define UNIT_GUESS 200u /* most mailboxes have a low number */
+#define STREAM     65535u
 
-static void routine(__int64 parameter) { (void)parameter; }
+static char data[STREAM];
+static __int64 soon = -1, often = -100000; /* units of 100 ns from now */
 
-/* A mailbox, with a name or without. 0: there is none to be had. */
-static unsigned short make(unsigned bufquo)
+static void again(__int64 parameter) { sys$setimr(EFN$C_ENF, &soon, again, parameter, 0); }
+
+/* As many timers as there may be, which are set again at once, wake-ups of oneself, and flags that
+ * all have in common. */
+void attack_events(void)
 {
-    char name[32];
-    struct dsc$descriptor_s d = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, name};
-    unsigned short chan = 0;
+    struct dsc$descriptor_s name = {5, DSC$K_DTYPE_T, DSC$K_CLASS_S, "SIEGE"};
 
-    d.dsc$w_length = (unsigned short)snprintf(name, sizeof(name), "SIEGE_%d_%lu", (int)getpid(),
-                                              siege_draw(1000));
-    sys$crembx(0, &chan, sizeof(text), bufquo, 0, 0, siege_draw(2) ? &d : 0, 0, 0);
-    return chan;
+    sys$schdwk(NULL, NULL, &soon, &often);
+    sys$ascefc(64, &name, 0, 0);
+    for (;;) {
+        for (unsigned n = 0; n < 300; n++) {
+            sys$setimr(EFN$C_ENF, &soon, again, n, 0);
+            sys$dclast(again, n, 0);
+        }
+        sys$setef(64 + (unsigned)siege_draw(32));
+        if (siege_draw(2))
+            sys$hiber();
+        else
+            sys$clref(64 + (unsigned)siege_draw(32));
+        siege_nap_ms(20);
+    }
 }
 
-/* Mailboxes, as many as there are, filled with messages that nobody reads. */
+static void noted(__int64 parameter) { (void)parameter; }
+
+/* A request of some kind; 0: none was made. */
+static unsigned ask(unsigned short chan)
+{
+    static const unsigned reads[] = {0, IO$M_NOW, IO$M_STREAM, IO$M_STREAM | IO$M_NOW,
+                                     IO$M_WRITERCHECK};
+    static const unsigned writes[] = {0, IO$M_NOW, IO$M_NORSWAIT, IO$M_READERCHECK | IO$M_NORSWAIT,
+                                      IO$M_NOW | IO$M_NORSWAIT};
+    static const unsigned modes[] = {IO$M_READATTN, IO$M_WRTATTN, IO$M_READERWAIT, IO$M_WRITERWAIT};
+
+    switch (siege_draw(4)) {
+    case 0:
+        return (unsigned)sys$qio(EFN$C_ENF, chan, IO$_READVBLK | reads[siege_draw(5)], 0, 0, 0,
+                                 data, siege_draw(STREAM));
+    case 1:
+        return (unsigned)sys$qio(EFN$C_ENF, chan, IO$_SETMODE | modes[siege_draw(4)], 0, 0, 0,
+                                 noted, 0);
+    default:
+        return (unsigned)sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | writes[siege_draw(5)], 0, 0, 0,
+                                 data, siege_draw(64));
+    }
+}
+
+/* Mailboxes, those of others included, filled with messages and requests. */
 void attack_mailboxes(void)
 {
-    for (;;) {
-        unsigned short chan = make(1000 + (unsigned)siege_draw(60000));
+    unsigned short chan;
+    char name[16];
 
-        if (!chan) {
-            for (unsigned i = 0; i < 8; i++)
-                sys$dassgn((unsigned short)(16 * (1 + siege_draw(255))));
-            siege_nap_ms(50);
-            continue;
-        }
-        while (sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | IO$M_NOW | IO$M_NORSWAIT, 0, 0, 0, text,
-                       (__int64)siege_draw(2000)) == SS$_NORMAL)
+    for (unsigned n = 0;; n++) {
+        struct dsc$descriptor_s d = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, name};
+        unsigned unit = 1 + (unsigned)siege_draw(n % 2 ? UNIT_GUESS : UNITS);
+
+        if (!(sys$crembx(0, &chan, 0, (unsigned)siege_draw(65536), 0, 0, 0, 0, 0) & 1))
+            siege_nap_ms(20);
+        d.dsc$w_length = (unsigned short)snprintf(name, sizeof(name), "MBA%u:", unit);
+        if (!(sys$assign(&d, &chan, 0, 0, 0) & 1))
+            chan = (unsigned short)(16 * (1 + siege_draw(255)));
+        for (unsigned k = 0; k < 100 && (ask(chan) & 1); k++)
             ;
+        if (siege_draw(3) == 0)
+            sys$dassgn((unsigned)(16 * (1 + siege_draw(255))));
+        siege_nap_ms(2);
     }
 }
 
-/* Requests, as many as there are, of every kind; cancelled, or left to the end of the process. */
-void attack_requests(void)
-{
-    for (;;) {
-        unsigned short chan = make(5000);
-        unsigned n = 0;
-
-        while (chan && n < 400) {
-            int status = siege_draw(3) == 0 ? sys$qio(EFN$C_ENF, chan, IO$_SETMODE | IO$M_WRTATTN,
-                                                      0, 0, 0, routine, 0)
-                         : siege_draw(2)
-                             ? sys$qio(EFN$C_ENF, chan, IO$_READVBLK, 0, routine, 0, text, 100)
-                             : sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | IO$M_NORSWAIT, 0, 0, 0,
-                                       text, (__int64)siege_draw(100));
-
-            n++;
-            if (status == SS$_INSFMEM)
-                break;
-        }
-        if (siege_draw(2))
-            sys$cancel(chan);
-        siege_nap_ms(20);
-        sys$dassgn(chan);
-        if (siege_draw(8) == 0)
-            return;
-    }
-}
-
-/* Subprocesses, which tell a mailbox of their ends. */
+/* Subprocesses and detached processes, that run, wait for a wake-up, or cannot begin; the mailbox
+ * that is told of their end is anybody's. */
 void attack_subprocesses(void)
 {
-    static $DESCRIPTOR(program, "/bin/true");
-    static $DESCRIPTOR(nothing, "/bin/none");
-    unsigned short chan = make(3000);
-    unsigned unit = 0;
-    int item = DVI$_UNIT;
+    static const char *const images[] = {"/bin/true", "/bin/sh", "/bin/none"};
+    char name[16];
 
-    lib$getdvi(&item, &chan, 0, &unit);
     for (;;) {
-        unsigned pid;
+        const char *image = images[siege_draw(3)];
+        struct dsc$descriptor_s i = {(unsigned short)strlen(image), DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                     (char *)image};
+        struct dsc$descriptor_s p = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, name};
+        unsigned flags = siege_draw(2) ? PRC$M_DETACH : 0, pid = 0;
 
-        if (sys$creprc(&pid, siege_draw(4) ? &program : &nothing, 0, 0, 0, 0, 0, 0, 4, 0,
-                       (unsigned short)unit) != SS$_NORMAL)
-            siege_nap_ms(50);
-        else if (siege_draw(4) == 0)
-            sys$delprc(&pid);
+        p.dsc$w_length = (unsigned short)snprintf(name, sizeof(name), "S%u",
+                                                  (unsigned)siege_draw(10000));
+        flags |= siege_draw(4) ? 0 : PRC$M_HIBER;
+        if (!(sys$creprc(&pid, &i, 0, 0, 0, 0, 0, &p, (unsigned)siege_draw(16), 0,
+                         (unsigned short)siege_draw(UNIT_GUESS), flags) &
+              1))
+            siege_nap_ms(100);
+        if (siege_draw(3) == 0)
+            sys$delprc(&pid, NULL);
+        siege_nap_ms(20);
     }
 }

@@ -3,16 +3,16 @@
 #include <time.h>
 
 const struct role siege_roles[] = {
-    {"touch", attack_touch},       {"map", attack_map},
-    {"truncate", attack_truncate}, {"sections", attack_sections},
-    {"regions", attack_regions},   {"grow_file", attack_grow_file},
-    {"files", attack_many_files},  {"pipes", attack_pipes},
-    {"terminal", attack_terminal}, {"names", attack_names},
-    {"fork", attack_fork},         {"exec", attack_exec},
-    {"kill", attack_kill},         {"compute", attack_compute},
-    {"timer", attack_timer},       {"sleep", attack_sleep},
-    {"calls", attack_calls},       {"mailboxes", attack_mailboxes},
-    {"requests", attack_requests}, {"subprocesses", attack_subprocesses},
+    {"touch", attack_touch},         {"map", attack_map},
+    {"truncate", attack_truncate},   {"sections", attack_sections},
+    {"regions", attack_regions},     {"grow_file", attack_grow_file},
+    {"files", attack_many_files},    {"pipes", attack_pipes},
+    {"terminal", attack_terminal},   {"names", attack_names},
+    {"fork", attack_fork},           {"exec", attack_exec},
+    {"kill", attack_kill},           {"compute", attack_compute},
+    {"timer", attack_timer},         {"sleep", attack_sleep},
+    {"calls", attack_calls},         {"events", attack_events},
+    {"mailboxes", attack_mailboxes}, {"subprocesses", attack_subprocesses},
 };
 const unsigned siege_role_count = sizeof(siege_roles) / sizeof(siege_roles[0]);
 

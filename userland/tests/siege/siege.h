@@ -44,8 +44,8 @@ void attack_timer(void);
 void attack_sleep(void);
 void attack_calls(void);
 /* attack_services.c */
+void attack_events(void);
 void attack_mailboxes(void);
-void attack_requests(void);
 void attack_subprocesses(void);
 
 #endif
