@@ -129,9 +129,8 @@ void block_wake(void);
 
 /* ---- users ---- */
 
-/* The volume of a device number's minor part, or of a name; NULL: there is none. Any IPL. */
+/* The volume of a device number's minor part; NULL: there is none. Any IPL. */
 struct block_volume *block_volume(unsigned minor);
-struct block_volume *block_named(const char *name);
 /* The index-th disk; NULL: there are no more. Any IPL. */
 struct block_disk *block_disk(unsigned index);
 

@@ -2,7 +2,6 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"
 #include "kernel/base/printk.h"
-#include "kernel/base/string.h"
 #include "kernel/block/gpt.h"
 #include "kernel/block/private.h"
 #include "kernel/sched/thread.h"
@@ -29,17 +28,6 @@ struct block_volume *block_volume(unsigned minor)
     struct block_volume *v = d ? &d->volume[minor % BLOCK_VOLUMES] : NULL;
 
     return v && v->disk ? v : NULL;
-}
-
-struct block_volume *block_named(const char *name)
-{
-    for (unsigned k = 0; k < BLOCK_DISKS * BLOCK_VOLUMES; k++) {
-        struct block_volume *v = block_volume(k);
-
-        if (v && strcmp(v->name, name) == 0)
-            return v;
-    }
-    return NULL;
 }
 
 void block_flush_all(void)
