@@ -90,7 +90,7 @@ def test_instructions_are_those_of_icount(known) -> None:
     """With --icount an instruction is a nanosecond, so every time that the program read is a count
     of instructions, but for one constant."""
     found, times, _, _ = known
-    counts = {instructions for instructions, _ in found.clock}
+    counts = {at.instructions for at in found.clock}
     constants = {times[0] - count for count in counts}
     fitting = [c for c in constants if all(time - c in counts for time in times)]
     assert len(fitting) == 1
@@ -98,9 +98,9 @@ def test_instructions_are_those_of_icount(known) -> None:
 
 def test_references_are_those_of_the_program(known) -> None:
     found, times, _, _ = known
-    counts = {instructions for instructions, _ in found.clock}
+    counts = {at.instructions for at in found.clock}
     (constant,) = (c for c in {times[0] - n for n in counts} if all(t - c in counts for t in times))
-    by_time = {instructions + constant: accesses for instructions, accesses in found.clock}
+    by_time = {at.instructions + constant: at.accesses for at in found.clock}
     # A clock interrupt now and then adds to one of them, so the least of each counts.
     pairs = [(times[3 * n], times[3 * n + 1], times[3 * n + 2]) for n in range(TIMES)]
     one = min(b - a for a, b, _ in pairs)
@@ -115,8 +115,8 @@ def test_a_walk_that_exceeds_every_buffer_misses_at_each_page(known) -> None:
     """More pages in turn than any chip has entries: each reference misses, in the data buffer
     alone, and the report names program and kind."""
     found, _, said, _ = known
-    names = [(m[0]["chip"], m[0]["hints"]) for m in found.models]
-    assert names == [(chip, hints) for chip in plan.CHIPS for hints in (1, 0)]
+    names = [(m[0]["chip"], m[0]["hint"]) for m in found.models]
+    assert names == [(chip, hint) for chip in plan.CHIPS for hint in (3, 0)]
     kernel = TOP / "build/megalith.elf"
     types = plan.page_types(kernel)
     walked = [
@@ -137,13 +137,13 @@ def test_a_walk_that_exceeds_every_buffer_misses_at_each_page(known) -> None:
 
 def test_a_trace_gives_the_same_misses(known) -> None:
     found, _, _, trace = known
-    for n, (chip, hints) in enumerate((chip, hints) for chip in plan.CHIPS for hints in (1, 0)):
-        words = [str(programs.replay()), chip, f"hints={('off', 'on')[hints]}", "asn=on"]
+    for n, (chip, hint) in enumerate((chip, hint) for chip in plan.CHIPS for hint in (3, 0)):
+        words = [str(programs.replay()), chip, f"hint={hint}", "asn=on"]
         with open(trace, "rb") as source:
             said = subprocess.run(words, stdin=source, capture_output=True, text=True, check=True)
         counts = dict(line.split() for line in said.stdout.splitlines())
         for name in ("fetch_misses", "data_misses", "fetch_doubles", "data_doubles"):
-            assert int(counts[name]) == found.sum(n, name), (chip, hints, name)
+            assert int(counts[name]) == found.sum(n, name), (chip, hint, name)
         assert int(counts["cycles_least"]) == found.sum(n, "least")
 
 
@@ -167,7 +167,7 @@ def test_errors_are_named() -> None:
     """One line for each of the ways in which a run can be wrong."""
     cpu = {"what": "cpu", "cpu": 2, "roots": 3, "swpctx": 2, "invalidations": 7, "changes": 1}
     cpu |= {"tbi": 8, "disagreements": 0}
-    model = {"what": "model", "cpu": 2, "chip": "21264", "hints": 1, "asns": 1}
+    model = {"what": "model", "cpu": 2, "chip": "21264", "hint": 3, "asns": 1}
     model |= {"asn_reuse": 0, "overlaps": 0, "stale": 0}
     rest = [{"what": "machine"}, {"what": "clock", "read_at": []}]
 
@@ -183,7 +183,7 @@ def test_errors_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ("21364", "21264,hints=maybe", "21264,", "all,hints=both,asn=both", "21264+21264")
+    "text", ("21364", "21264,hints=maybe", "21264,", "all,hints=1+8+64,asn=both", "21264+21264")
 )
 def test_wrong_options_are_refused(text: str) -> None:
     with pytest.raises(ValueError):

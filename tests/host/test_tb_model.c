@@ -27,7 +27,7 @@ static void begin(const char *chip, unsigned gh)
     tables.page = (struct tb_pte){.valid = true, .gh = (uint8_t)gh};
     tables.table = (struct tb_pte){.valid = true};
     walks = 0;
-    tb_init(&model, tb_chip_named(chip), true, true);
+    tb_init(&model, tb_chip_named(chip), TB_GH_MAX, true);
 }
 
 static unsigned data(uint64_t page) { return tb_reference(&model, TB_DATA, page * PAGE, walk, 0); }
@@ -91,7 +91,12 @@ static void reach(const char *chip, unsigned dtb)
            "%s: the last page of a block hits as the first does", chip);
     }
     begin(chip, 3);
-    model.hints = false;
+    model.hint = 1;
+    data(0);
+    is(data(7), TB_HIT, "%s: of a larger hint the smaller block is kept that counts", chip);
+    is(data(8), TB_MISS, "%s: and no more", chip);
+    begin(chip, 3);
+    model.hint = 0;
     ok(second_pass(TB_DATA, dtb, 512) > 0, "%s: with hints off they do not", chip);
     is(data(1), TB_MISS | TB_DOUBLE, "%s: and a neighbour misses", chip);
 }
@@ -137,7 +142,7 @@ static void address_spaces(const char *chip)
     tb_switch(&model, 400, 1u << model.chip->asn_bits);
     is(model.asn, 0, "%s: the number has no more bits than the chip keeps", chip);
 
-    tb_init(&model, tb_chip_named(chip), true, false);
+    tb_init(&model, tb_chip_named(chip), TB_GH_MAX, false);
     tb_switch(&model, 100, 1);
     data(0);
     tb_switch(&model, 100, 1);

@@ -91,12 +91,12 @@ class Buffer:
 class Reference:
     """One CPU."""
 
-    def __init__(self, chip: str, hints: bool, asns: bool) -> None:
+    def __init__(self, chip: str, hint: int, asns: bool) -> None:
         small, large, data, self.asn_bits, moves = CHIPS[chip]
         self.code = Buffer(small, moves)
         self.code_large = Buffer(large, moves) if large else None
         self.data = Buffer(data, moves)
-        self.hints, self.asns = hints, asns
+        self.hint, self.asns = hint, asns
         self.asn = self.root = 0
 
     def buffers(self) -> Iterator[Buffer]:
@@ -106,7 +106,7 @@ class Reference:
             yield self.code_large
 
     def fill(self, buffer: Buffer, page: int, pte: int) -> None:
-        hint = pte >> 2 & 3 if self.hints else 0
+        hint = min(pte >> 2 & 3, self.hint)
         if buffer is self.code and self.code_large:
             if hint == 3:
                 buffer = self.code_large
@@ -164,14 +164,14 @@ def chunks(records: np.ndarray) -> Iterator[np.ndarray]:
     return (records[at : at + CHUNK] for at in range(0, len(records), CHUNK))
 
 
-def outcomes(records: np.ndarray, chip: str, hints: bool, asns: bool) -> bytes:
+def outcomes(records: np.ndarray, chip: str, hint: int, asns: bool) -> bytes:
     """What each record of a trace does: two 64-bit words each, as trace.h describes them."""
     cpus: dict[int, Reference] = {}
     found = bytearray(len(records))
     for at, (what, says) in enumerate(word for part in chunks(records) for word in part.tolist()):
         cpu = what >> 4 & 15
         if cpu not in cpus:
-            cpus[cpu] = Reference(chip, hints, asns)
+            cpus[cpu] = Reference(chip, hint, asns)
         page = what >> 13 & (PAGES_OF_SPACE - 1)
         found[at] = cpus[cpu].event(what & 15, page, says & 0xFFFFFFFF, says >> 32)
     return bytes(found)

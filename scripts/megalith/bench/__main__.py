@@ -5,6 +5,7 @@
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
     scripts/bench linux           calls and faults beside Linux/Alpha's: userland/bench/rows
+    scripts/bench translation     random reads on a model of the chips' translation buffers
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/
@@ -28,12 +29,23 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from megalith.bench import calls, cases, figures, growth, linux_rows, page, plots, pool, profile
+from megalith.bench import (
+    calls,
+    cases,
+    figures,
+    growth,
+    linux_rows,
+    page,
+    plots,
+    pool,
+    profile,
+    translation,
+)
 from megalith.bench.guest import BenchError, build
 from megalith.run.ends import end
 from megalith.run.paths import BUILD
 
-PARTS = ("single", "startup", "pool", "linux", "growth")
+PARTS = ("single", "startup", "pool", "linux", "growth", "translation")
 QUICK = ("single", "startup", "pool")  # tests measure the others
 
 
@@ -82,6 +94,12 @@ def run_growth(folder: Path) -> tuple[list[dict], bool]:
     return rows, show_bounds(growth.bounds(rows))
 
 
+def run_translation(folder: Path) -> tuple[list[dict], bool]:
+    rows = translation.execute(translation.SIZES, translation.READS)
+    plots.plot_translation(rows, folder)
+    return rows, show_bounds(translation.bounds(rows))
+
+
 def show_bounds(checked: list[figures.Bound]) -> bool:
     """Prints all bounds; are all of them kept?"""
     table = Table(title="Bounds", box=None, pad_edge=False)
@@ -105,6 +123,7 @@ def bless(folder: Path) -> None:
     plots |= {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("holds", "growth")}
     pool = ("uptime", "record", "sizes")
     plots |= {f"pool-{plot}.svg": f"paged-pool-{plot}.svg" for plot in pool}
+    plots["translation.svg"] = "translation-buffer.svg"
     for made, kept in plots.items():
         if (folder / made).exists():
             shutil.copy(folder / made, page.DATA.parent / kept)
@@ -136,7 +155,14 @@ def main() -> int:
     build()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "figures.json"
-    data = {"calls": [], "startup": [], "pool": [], "pool_tools": [], "growth": []}
+    data = {
+        "calls": [],
+        "startup": [],
+        "pool": [],
+        "pool_tools": [],
+        "growth": [],
+        "translation": [],
+    }
     data |= page.load(path) if path.exists() else {}
     chosen = arguments.names or list(QUICK if arguments.quick else PARTS)
     some = [n for n in chosen if n in programs] or (["calls"] if arguments.quick else [])
@@ -158,6 +184,9 @@ def main() -> int:
             kept.append(good)
         if "growth" in chosen:
             data["growth"], good = run_growth(folder)
+            kept.append(good)
+        if "translation" in chosen:
+            data["translation"], good = run_translation(folder)
             kept.append(good)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

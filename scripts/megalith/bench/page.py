@@ -14,7 +14,7 @@ import json
 import re
 from pathlib import Path
 
-from megalith.bench import figures, growth, linux_programs, linux_rows, pool
+from megalith.bench import figures, growth, linux_programs, linux_rows, pool, translation
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
 from megalith.run.paths import TOP
 
@@ -25,6 +25,7 @@ PAGES = [
     TOP / "docs" / "choices.md",
     TOP / "docs" / "performance.md",
     TOP / "docs" / "README.md",
+    TOP / "docs" / "translation-buffer.md",
 ]
 PART = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
@@ -71,6 +72,7 @@ def parts(data: dict) -> dict[str, str]:
         "fluid-or-alloc": figures.calls_table(data["calls"], figures.FLUID_OR_ALLOC),
         "headline": figures.headline(rows),
         "growth": growth.growth_table(data["growth"]),
+        **translation.parts(data["translation"]),
         **pool.parts(data["pool"], data["pool_tools"]),
     }
 

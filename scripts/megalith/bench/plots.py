@@ -11,7 +11,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-from megalith.bench import figures, growth, pool  # noqa: E402
+from megalith.bench import figures, growth, pool, translation  # noqa: E402, translation
 from megalith.bench.figures import Row, gib, kind, pick  # noqa: E402
 
 SETTINGS = {
@@ -141,6 +141,21 @@ def _pool_sizes(rows: list[Row], ax: Axes) -> None:
     _axes(ax, "Requests by size, PAGED_LAL_SIZE 512", "bytes", "")
 
 
+def _translation(rows: list[Row], ax: Axes) -> None:
+    colours = dict(zip(translation.KNEE_MIB, ("#888", "#3b6fb6", "#c0504d"), strict=True))
+    for chip, colour in colours.items():
+        for pages, line in zip(translation.HINTS, (":", "-.", "--", "-"), strict=True):
+            found = translation.pick(rows, chip, pages)
+            values = [r["misses"] for r in found.values()]
+            label = f"{chip}, {pages} page{'s' if pages > 1 else ''}"
+            ax.plot(list(found), values, line, marker="o", ms=3, color=colour, label=label)
+    ax.set_xscale("log", base=2)
+    sizes = sorted({r["mib"] for r in rows})
+    ax.set_xticks(sizes, [translation.size(mib) for mib in sizes], fontsize=6)
+    _axes(ax, "Random reads: misses of a read (modelled)", "section", "")
+    ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1))
+
+
 def _save(draw: Callable[[Axes], None], path: Path, size: tuple[float, float]) -> None:
     with matplotlib.rc_context(SETTINGS):
         figure, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -169,3 +184,7 @@ def plot_pool(rows: list[Row], texts: list[Row], folder: Path) -> None:
         ("sizes", lambda ax: _pool_sizes(rows, ax)),
     ):
         _save(draw, folder / f"pool-{name}.svg", (7, 4.2))
+
+
+def plot_translation(rows: list[Row], folder: Path) -> None:
+    _save(lambda ax: _translation(rows, ax), folder / "translation.svg", (9, 4.2))

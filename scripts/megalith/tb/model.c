@@ -156,11 +156,11 @@ static void drop_all(struct tb_buffer *b)
 
 /* ---- a CPU ---- */
 
-void tb_init(struct tb_model *m, const struct tb_chip *chip, bool hints, bool asns)
+void tb_init(struct tb_model *m, const struct tb_chip *chip, unsigned hint, bool asns)
 {
     memset(m, 0, sizeof(*m));
     m->chip = chip;
-    m->hints = hints;
+    m->hint = (uint8_t)hint;
     m->asns = asns;
     buffer_init(&m->itb, chip->itb_small, chip->replacement);
     buffer_init(&m->itb_large, chip->itb_large, chip->replacement);
@@ -174,8 +174,8 @@ static uint64_t key_of(const struct tb_model *m, uint64_t va)
 
 static struct tb_pte kept(const struct tb_model *m, struct tb_pte pte)
 {
-    if (!m->hints)
-        pte.gh = 0;
+    if (pte.gh > m->hint)
+        pte.gh = m->hint;
     return pte;
 }
 

@@ -76,7 +76,6 @@ struct tb_buffer {
     uint8_t guess[1024]; /* by page number: the entry that translated it last */
     unsigned n, next;
     enum tb_replacement replacement;
-    bool hints;
 };
 
 enum tb_stream { TB_FETCH, TB_DATA };
@@ -99,15 +98,16 @@ struct tb_counts {
 struct tb_model {
     const struct tb_chip *chip;
     struct tb_buffer itb, itb_large, dtb;
-    bool hints; /* false: a hint of every PTE counts as 1 page */
-    bool asns;  /* false: every address space has number 0, and a switch flushes */
+    uint8_t
+        hint;  /* the largest that counts; a larger one is a block of smaller ones. 0: none does */
+    bool asns; /* false: every address space has number 0, and a switch flushes */
     uint64_t asn, root;
     uint64_t owner[256]; /* by number: the root that has it since the last flush; 0: none */
     struct tb_counts counts;
 };
 
-/* A CPU of that chip with empty buffers. hints, asns: as in struct tb_model. */
-void tb_init(struct tb_model *m, const struct tb_chip *chip, bool hints, bool asns);
+/* A CPU of that chip with empty buffers. hint (0 to TB_GH_MAX), asns: as in struct tb_model. */
+void tb_init(struct tb_model *m, const struct tb_chip *chip, unsigned hint, bool asns);
 
 /* A reference to va by an instruction fetch or by a load or store. Returns TB_HIT, or TB_MISS with
  * further bits. The caller leaves out what bypasses the buffers: PALcode and KSEG. */

@@ -1,6 +1,7 @@
 """The option --tb-model of scripts/run: what it asks for, and what the plugin is told.
 
-CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE][,check=on]
+CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both][,top=N][,json=FILE]
+        [,trace=FILE][,check=on]
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from megalith.tb import programs
 
 # By chip: the highest address space number.
 CHIPS = {"21064": 63, "21164": 127, "21264": 255}
-MODELS_MAX = 8  # of the plugin
+MODELS_MAX = 12  # of the plugin
 SWITCH = {"on": (1,), "off": (0,), "both": (1, 0)}
+# The largest granularity hint that counts, by what the option says.
+HINTS = {"on": (3,), "off": (0,), "both": (3, 0)}
+HINT_OF_PAGES = {"1": 0, "8": 1, "64": 2, "512": 3}
 HELP = (
-    "CHIP[+CHIP...][,hints=on|off|both][,asn=on|off|both][,top=N][,json=FILE][,trace=FILE]"
-    "[,check=on]"
+    "CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both][,top=N][,json=FILE]"
+    "[,trace=FILE][,check=on]"
 )
 
 
@@ -31,7 +35,7 @@ class Plan:
     """What one run models."""
 
     chips: list[str]
-    hints: tuple[int, ...] = (1,)
+    hints: tuple[int, ...] = (3,)
     asns: tuple[int, ...] = (1,)
     top: int = 10
     json: Path | None = None
@@ -58,8 +62,12 @@ def parse(text: str) -> Plan:
     found: dict = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if name in ("hints", "asn") and value in SWITCH:
-            found["asns" if name == "asn" else name] = SWITCH[value]
+        if name == "asn" and value in SWITCH:
+            found["asns"] = SWITCH[value]
+        elif name == "hints" and value in HINTS:
+            found[name] = HINTS[value]
+        elif name == "hints" and set(value.split("+")) <= set(HINT_OF_PAGES):
+            found[name] = tuple(HINT_OF_PAGES[pages] for pages in value.split("+"))
         elif name == "check" and value in ("on", "off"):
             found[name] = value == "on"
         elif name == "top" and value.isdigit():

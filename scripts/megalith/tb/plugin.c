@@ -14,7 +14,7 @@
  *
  * Everything belongs to one CPU and is used by its thread only, so nothing is locked.
  *
- * Arguments: out=FILE; model=CHIP:HINTS:ASNS, several; trace=FILE; check=on: compare each entry that
+ * Arguments: out=FILE; model=CHIP:HINT:ASNS, several (the largest hint, 0 to 3; 1: numbers); trace=FILE; check=on: compare each entry that
  * is used, and each block of a hint, with the page tables; the words of struct guest_layout.
  */
 #include "guest.h"
@@ -31,7 +31,7 @@ QEMU_EXPORT int qemu_plugin_version = PLUGIN_API;
 QEMU_EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
 
 #define CPUS_MAX   4
-#define MODELS_MAX 8
+#define MODELS_MAX 12
 #define NO_PAGE    UINT64_MAX
 
 /* tb_model.h of the kernel. */
@@ -39,7 +39,8 @@ enum { SAYS_PAGE = 3, SAYS_ALL = 6, SAYS_PROCESS = 7, SAYS_ROOT = 8 };
 
 static struct chosen {
     const struct tb_chip *chip;
-    bool hints, asns;
+    unsigned hint;
+    bool asns;
 } chosen[MODELS_MAX];
 static unsigned nmodels;
 static bool check;
@@ -80,20 +81,20 @@ enum { OUTSIDE, PALCODE };
 #if PLUGIN_API == 1
 static uint64_t executed[2]; /* exact where QEMU runs all CPUs in one thread */
 
-static void count_instruction(struct qemu_plugin_insn *insn, int where)
+static void count_instructions(struct qemu_plugin_insn *insn, int where, uint64_t n)
 {
-    qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_ADD, &executed[where], 1);
+    qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_ADD, &executed[where], n);
 }
 static void count_begin(void) {}
 static uint64_t instructions(int where) { return executed[where]; }
 #else
 static struct qemu_plugin_scoreboard *board;
 
-static void count_instruction(struct qemu_plugin_insn *insn, int where)
+static void count_instructions(struct qemu_plugin_insn *insn, int where, uint64_t n)
 {
     struct qemu_plugin_u64 at = {board, 8 * (size_t)where};
 
-    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_ADD, at, 1);
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_ADD, at, n);
 }
 static void count_begin(void) { board = qemu_plugin_scoreboard_new(2 * sizeof(uint64_t)); }
 static uint64_t instructions(int where)
@@ -107,22 +108,29 @@ static uint64_t instructions(int where)
 #endif
 
 /* How many instructions had been executed when the guest read its clock (with --icount that is the
- * time it read, but for a constant), and loads and stores of that CPU. The first MARKS_MAX times. */
+ * time it read, but for a constant); loads and stores of that CPU, and the misses of its data
+ * buffers. The first MARKS_MAX times. */
 #define MARKS_MAX 65536
 
 static struct mark {
-    uint64_t instructions, accesses;
+    uint64_t instructions, accesses, misses[MODELS_MAX], doubles[MODELS_MAX];
 } marks[MARKS_MAX];
 static unsigned nmarks; /* atomic */
 
 static void on_clock(unsigned cpu, void *data)
 {
     unsigned at = __atomic_fetch_add(&nmarks, 1, __ATOMIC_RELAXED);
+    struct mark *m = &marks[at];
 
     (void)data;
-    if (at < MARKS_MAX)
-        marks[at] = (struct mark){instructions(OUTSIDE) + instructions(PALCODE),
-                                  cpus[cpu].references[TB_DATA] + cpus[cpu].bypassed};
+    if (at >= MARKS_MAX)
+        return;
+    m->instructions = instructions(OUTSIDE) + instructions(PALCODE);
+    m->accesses = cpus[cpu].references[TB_DATA] + cpus[cpu].bypassed;
+    for (unsigned i = 0; i < nmodels; i++) {
+        m->misses[i] = cpus[cpu].model[i].counts.misses[TB_DATA];
+        m->doubles[i] = cpus[cpu].model[i].counts.doubles[TB_DATA];
+    }
 }
 
 /* ---- misses ---- */
@@ -308,14 +316,41 @@ static void on_swpctx(unsigned cpu, void *data)
 #define VECTOR(call) (0x1000 + 64 * (call))
 #define VECTOR_MASK  0x7FFF
 
+/* The operation code of an instruction. */
+static unsigned op_of(const struct qemu_plugin_insn *insn)
+{
+    const uint32_t *code = qemu_plugin_insn_haddr(insn);
+
+    return code ? *code >> 26 : 0;
+}
+
+/* May it be left before it ends, by a fault or an arithmetic trap? Those instructions are loads and
+ * stores (0x0A to 0x0F, 0x20 to 0x2F, PALcode's 0x1B and 0x1F) and floating point (0x14 to 0x17);
+ * one that is not known counts as such. */
+static bool may_trap(unsigned op)
+{
+    return op == 0 || (op >= 0x0A && op <= 0x0F) || (op >= 0x14 && op <= 0x17) || op == 0x1B ||
+           op == 0x1F || (op >= 0x20 && op <= 0x2F);
+}
+
 /* A store-conditional is a load and a store for QEMU, and one reference of the program. */
-static int accesses_of(const struct qemu_plugin_insn *insn)
+static int accesses_of(unsigned op)
 {
     enum { OP_STL_C = 0x2E, OP_STQ_C = 0x2F };
-    const uint32_t *code = qemu_plugin_insn_haddr(insn);
-    unsigned op = code ? *code >> 26 : 0;
 
     return op == OP_STL_C || op == OP_STQ_C ? QEMU_STORES : QEMU_ACCESSES;
+}
+
+/* Count the instructions of a block: at the first of a run those up to the next that may trap, so
+ * that what is counted has been executed or has trapped. One addition for each instruction would
+ * make a program of short blocks a third slower. */
+static void count_block(struct qemu_plugin_tb *tb, size_t n, int where)
+{
+    for (size_t first = 0, i = 0; i < n; i++)
+        if (i + 1 == n || may_trap(op_of(qemu_plugin_tb_get_insn(tb, i)))) {
+            count_instructions(qemu_plugin_tb_get_insn(tb, first), where, i + 1 - first);
+            first = i + 1;
+        }
 }
 
 static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
@@ -325,12 +360,13 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
     size_t n = qemu_plugin_tb_n_insns(tb);
 
     (void)id;
+    count_block(tb, n, pal ? PALCODE : OUTSIDE);
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
-        count_instruction(insn, pal ? PALCODE : OUTSIDE);
         if (!pal)
-            qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_NO_REGS, accesses_of(insn),
+            qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_NO_REGS,
+                                             accesses_of(op_of(insn)),
                                              (void *)qemu_plugin_insn_vaddr(insn));
     }
     if (!in_kseg(pc))
@@ -345,6 +381,14 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
 
 /* ---- results: JSON, a line for each thing ---- */
 
+/* A number for each model. */
+static void write_list(FILE *f, const uint64_t *numbers)
+{
+    for (unsigned i = 0; i < nmodels; i++)
+        fprintf(f, "%s%" PRIu64, i ? ", " : "[", numbers[i]);
+    fputs(nmodels ? "]" : "[]", f);
+}
+
 static void write_counts(FILE *f, unsigned cpu, unsigned i)
 {
     const struct tb_model *m = &cpus[cpu].model[i];
@@ -352,14 +396,16 @@ static void write_counts(FILE *f, unsigned cpu, unsigned i)
     struct tb_cycles cost = tb_cost(m);
 
     fprintf(f,
-            "{\"what\": \"model\", \"cpu\": %u, \"chip\": \"%s\", \"hints\": %d, \"asns\": %d, "
+            "{\"what\": \"model\", \"cpu\": %u, \"chip\": \"%s\", \"hint\": %u, \"asns\": %d, "
             "\"fetch_misses\": %" PRIu64 ", \"data_misses\": %" PRIu64
             ", \"fetch_doubles\": %" PRIu64 ", \"data_doubles\": %" PRIu64
             ", \"unmapped\": %" PRIu64 ", \"overlaps\": %" PRIu64 ", \"stale\": %" PRIu64
-            ", \"asn_reuse\": %" PRIu64 ", \"least\": %" PRIu64 ", \"most\": %" PRIu64 "}\n",
-            cpu, m->chip->name, m->hints, m->asns, n->misses[TB_FETCH], n->misses[TB_DATA],
+            ", \"asn_reuse\": %" PRIu64 ", \"least\": %" PRIu64 ", \"most\": %" PRIu64
+            ", \"prices\": {\"data\": [%u, %u], \"second\": [%u, %u]}}\n",
+            cpu, m->chip->name, m->hint, m->asns, n->misses[TB_FETCH], n->misses[TB_DATA],
             n->doubles[TB_FETCH], n->doubles[TB_DATA], n->unmapped[TB_FETCH] + n->unmapped[TB_DATA],
-            n->overlaps, n->stale, n->asn_reuse, cost.least, cost.most);
+            n->overlaps, n->stale, n->asn_reuse, cost.least, cost.most, m->chip->data.least,
+            m->chip->data.most, m->chip->second.least, m->chip->second.most);
 }
 
 static void write_cpu(FILE *f, unsigned cpu)
@@ -381,14 +427,12 @@ static void write_cpu(FILE *f, unsigned cpu)
         for (const struct origin *o = c->origins[b]; o; o = o->next) {
             fprintf(f,
                     "{\"what\": \"origin\", \"pc\": %" PRIu64 ", \"stream\": %u, \"kind\": %u, "
-                    "\"gh\": %u, \"program\": \"%s\", \"section\": \"%s\", \"misses\": [",
+                    "\"gh\": %u, \"program\": \"%s\", \"section\": \"%s\", \"misses\": ",
                     o->pc, o->stream, o->kind, o->gh, o->program, o->section);
-            for (unsigned i = 0; i < nmodels; i++)
-                fprintf(f, "%s%" PRIu64, i ? ", " : "", o->misses[i]);
-            fputs("], \"doubles\": [", f);
-            for (unsigned i = 0; i < nmodels; i++)
-                fprintf(f, "%s%" PRIu64, i ? ", " : "", o->doubles[i]);
-            fputs("]}\n", f);
+            write_list(f, o->misses);
+            fputs(", \"doubles\": ", f);
+            write_list(f, o->doubles);
+            fputs("}\n", f);
         }
 }
 
@@ -397,9 +441,14 @@ static void write_marks(FILE *f)
     unsigned n = nmarks < MARKS_MAX ? nmarks : MARKS_MAX;
 
     fputs("{\"what\": \"clock\", \"read_at\": [", f);
-    for (unsigned i = 0; i < n; i++)
-        fprintf(f, "%s[%" PRIu64 ", %" PRIu64 "]", i ? ", " : "", marks[i].instructions,
+    for (unsigned i = 0; i < n; i++) {
+        fprintf(f, "%s[%" PRIu64 ", %" PRIu64 ", ", i ? ", " : "", marks[i].instructions,
                 marks[i].accesses);
+        write_list(f, marks[i].misses);
+        fputs(", ", f);
+        write_list(f, marks[i].doubles);
+        fputc(']', f);
+    }
     fputs("]}\n", f);
 }
 
@@ -429,13 +478,14 @@ static void at_exit(uint64_t id, void *data)
 
 static bool parse_model(char *text)
 {
-    char *hints = strchr(text, ':'), *asns = hints ? strchr(hints + 1, ':') : NULL;
+    char *hint = strchr(text, ':'), *asns = hint ? strchr(hint + 1, ':') : NULL;
 
     if (!asns || nmodels == MODELS_MAX)
         return false;
-    *hints = 0;
-    chosen[nmodels] = (struct chosen){tb_chip_named(text), hints[1] == '1', asns[1] == '1'};
-    return chosen[nmodels++].chip != NULL;
+    *hint = 0;
+    chosen[nmodels] = (struct chosen){tb_chip_named(text), (unsigned)(hint[1] - '0'),
+                                      asns[1] == '1'};
+    return chosen[nmodels].chip != NULL && chosen[nmodels++].hint <= TB_GH_MAX;
 }
 
 static bool parse_layout(const char *name, const char *value)
@@ -511,7 +561,7 @@ int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
     for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
         cpus[cpu].last[TB_FETCH] = cpus[cpu].last[TB_DATA] = NO_PAGE;
         for (unsigned i = 0; i < nmodels; i++)
-            tb_init(&cpus[cpu].model[i], chosen[i].chip, chosen[i].hints, chosen[i].asns);
+            tb_init(&cpus[cpu].model[i], chosen[i].chip, chosen[i].hint, chosen[i].asns);
     }
     count_begin();
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

@@ -1,7 +1,7 @@
 /*
  * Runs a trace (trace.h) through the model of one chip.
  *
- *     replay CHIP hints=on|off asn=on|off [outcomes=FILE] < TRACE
+ *     replay CHIP hint=0|1|2|3 asn=on|off [outcomes=FILE] < TRACE
  *
  * Prints a line NAME VALUE for each count, summed over the CPUs. `outcomes` writes a byte for each
  * record: what a reference did (TB_MISS ...), 0 for other events.
@@ -93,7 +93,7 @@ static void report(void)
 
 static void usage(void)
 {
-    fputs("usage: replay CHIP hints=on|off asn=on|off [outcomes=FILE] < TRACE\n", stderr);
+    fputs("usage: replay CHIP hint=0|1|2|3 asn=on|off [outcomes=FILE] < TRACE\n", stderr);
     exit(2);
 }
 
@@ -114,11 +114,14 @@ int main(int argc, char **argv)
     char magic[sizeof(TB_TRACE_MAGIC)] = "";
     struct tb_record r;
     FILE *outcomes = NULL;
-    bool hints, asns;
+    unsigned hint;
+    bool asns;
 
     if (!chip || argc < 4 || argc > 5)
         usage();
-    hints = is_on(argv[2], "hints");
+    if (strncmp(argv[2], "hint=", 5) != 0 || argv[2][5] < '0' || argv[2][5] > '0' + TB_GH_MAX)
+        usage();
+    hint = (unsigned)(argv[2][5] - '0');
     asns = is_on(argv[3], "asn");
     if (argc == 5) {
         if (strncmp(argv[4], "outcomes=", 9) != 0)
@@ -138,7 +141,7 @@ int main(int argc, char **argv)
         unsigned cpu = r.what >> 4 & 15, did;
 
         if (!used[cpu])
-            tb_init(&cpus[cpu], chip, hints, asns);
+            tb_init(&cpus[cpu], chip, hint, asns);
         used[cpu] = true;
         did = play(&cpus[cpu], &r);
         if (outcomes)

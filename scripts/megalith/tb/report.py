@@ -30,6 +30,17 @@ NAME_SHOWN = 15  # bytes of a thread's name
 
 
 @dataclass
+class Clock:
+    """When the guest read its clock: instructions executed, the CPU's loads and stores, and misses
+    and double misses of its data buffer in each model."""
+
+    instructions: int
+    accesses: int
+    misses: list[int]
+    doubles: list[int]
+
+
+@dataclass
 class Found:
     """The lines that the plugin wrote."""
 
@@ -37,8 +48,7 @@ class Found:
     cpus: list[dict]
     models: list[list[dict]]  # by the plan's order: of each CPU
     origins: list[dict]
-    # When the guest read its clock: instructions executed, and the CPU's loads and stores.
-    clock: list[tuple[int, int]]
+    clock: list[Clock]
 
     @property
     def instructions(self) -> int:
@@ -60,7 +70,7 @@ def read(text: str) -> Found:
     of = {what: [x for x in lines if x["what"] == what] for what in ("cpu", "model", "origin")}
     grouped: dict[tuple, list[dict]] = {}
     for counts in of["model"]:
-        grouped.setdefault((counts["chip"], counts["hints"], counts["asns"]), []).append(counts)
+        grouped.setdefault((counts["chip"], counts["hint"], counts["asns"]), []).append(counts)
     (machine,) = (line for line in lines if line["what"] == "machine")
     (clock,) = (line for line in lines if line["what"] == "clock")
     return Found(
@@ -68,7 +78,7 @@ def read(text: str) -> Found:
         of["cpu"],
         list(grouped.values()),
         of["origin"],
-        [(n, refs) for n, refs in clock["read_at"]],
+        [Clock(*at) for at in clock["read_at"]],
     )
 
 
@@ -168,7 +178,7 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
         rows.append(
             [
                 first["chip"],
-                on[first["hints"]],
+                str(8 ** first["hint"]),
                 on[first["asns"]],
                 f"{found.sum(n, 'fetch_misses'):,}",
                 f"{found.sum(n, 'data_misses'):,}",
@@ -177,7 +187,7 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
                 f"{found.sum(n, 'least'):,} to {found.sum(n, 'most'):,}",
             ]
         )
-    heads = ("chip", "hints", "ASN", "code", "data", "double", "per 1,000", "cycles lost")
+    heads = ("chip", "pages", "ASN", "code", "data", "double", "per 1,000", "cycles lost")
     console.print(table("Misses", heads, rows))
     ways = (
         ("section", lambda o: o["section"] or "(none)"),
