@@ -1,6 +1,6 @@
 /*
- * Random reads of a memory-resident section, for the model of translation buffers (scripts/bench tb,
- * docs/translation-buffer.md). Not part of make bench by itself: it needs a reservation.
+ * Random reads of a memory-resident section, for the model of translation buffers: scripts/bench
+ * translation starts it with a reservation (docs/translation-buffer.md).
  *
  *     random NAME READS MIB...
  *
