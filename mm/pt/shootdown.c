@@ -126,7 +126,7 @@ static void ask(unsigned self, cpumask_t others, const struct tb_gather *g)
  * translations when it loads another root. Invalidation reaches those that are loaded now; so the
  * address space gets a new number on each CPU but this one, if this one has it loaded and will
  * invalidate by itself. That happens before the fence which precedes the read of the mask: a CPU
- * that the read does not find sets its bit, executes MB and then sees that it needs a new number. */
+ * that the read does not find sets its bit, executes MB and then sees that it needs a number. */
 static void renumber(cpumask_t *mask, cpumask_t self)
 {
     struct page_table *pt = container_of(mask, struct page_table, loaded);

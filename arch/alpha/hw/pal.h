@@ -118,7 +118,7 @@ static inline uint64_t pal_swpipl(uint64_t ipl)
     return v0;
 }
 
-/* kind -1: all translations without ASM, -2: all translations, 3: both translations of va. The table
+/* kind -1: all translations without ASM, -2: all translations, 3: both translations of va. Table
    .tb_sites has the address of each: they are calls while a model listens (hw/tb_model.h). */
 static inline void pal_tbi(int64_t kind, uint64_t va)
 {

@@ -23,8 +23,8 @@ struct patch_kind {
 };
 
 /* Replace the instructions of the sites from `first` to below `end` by branches (on), or put them
- * back. Other CPUs follow when they execute IMB. Callers with the same sites exclude each other. Any
- * IPL. */
+ * back. Other CPUs follow when they execute IMB. Callers with the same sites exclude each other.
+ * Any IPL. */
 void patch_sites(const struct patch_site *first, const struct patch_site *end,
                  const struct patch_kind *kinds, bool on);
 

@@ -1,4 +1,4 @@
-/* The routines to which the sites of tb_model.c branch. $8 and $29 are the kernel's at every site. */
+/* The routines to which the sites of tb_model.c branch. $8 and $29 are the kernel's there. */
 #include "arch/alpha/hw/asm_offsets.h"
 
     .text

@@ -1,4 +1,4 @@
-/* Address space numbers for the model of translation buffers, and its announcements (tb_model.h). */
+/* Announcements to a model of translation buffers, and address space numbers (tb_model.h). */
 #include "arch/alpha/hw/tb_model.h"
 
 #include "arch/alpha/hw/pal.h"

@@ -14,8 +14,8 @@
  *
  * Address space numbers. The CPU that runs has number 0 for ever, because QEMU implements none, and
  * a change of the root invalidates all processes' translations. For the model each CPU gives
- * numbers 1 to a maximum to roots in turn. When they are used up it invalidates all that lack ASM and begins
- * anew (a generation). A root loses its number on a CPU
+ * numbers 1 to a maximum to roots in turn. When they are used up it invalidates all that lack ASM
+ * and begins anew (a generation). A root loses its number on a CPU
  *   - when it becomes the root of another address space: tb_model_new_root();
  *   - when its translations are invalidated by another CPU, which asks only those that have it
  *     loaded: tb_model_renumber(). This one may have some under that number.

@@ -1,5 +1,5 @@
-/* What the plugin reads in the guest's memory, without the guest's help: page tables, the owner of a
- * page, who runs. Addresses and offsets come from the kernel's debugging information. */
+/* What the plugin reads in the guest's memory, without the guest's help: page tables, the owner
+ * of a page, who runs. Addresses and offsets are from the kernel's debugging information. */
 #ifndef MEGALITH_TB_GUEST_H
 #define MEGALITH_TB_GUEST_H
 
@@ -35,7 +35,7 @@ uint64_t guest_quad(uint64_t va);
 /* The PTEs of va under the level-1 page with this PFN. */
 struct tb_walk guest_walk(uint64_t root, uint64_t va);
 
-/* Do the PTEs of the block that holds va, by the hint of its PTE, agree but for consecutive PFNs? */
+/* Do the PTEs of the block that holds va, by its hint, agree but for consecutive PFNs? */
 bool guest_block_agrees(uint64_t root, uint64_t va);
 
 /* Name of the thread that runs on the CPU. */

@@ -14,11 +14,11 @@
 #define BLOCK_SHIFT 3 /* each hint is 8 times the one before */
 
 /*
- * Prices. PALcode of the 21164, as its vendor published it, has 15 instructions for a miss of either
- * buffer and 31 more for a double miss, and issues about one in a cycle; the trap into it and the
- * return are taken for 8 cycles. At most each PTE comes from memory: one load for a miss, two more
- * for a double one. The latencies, and all numbers of the 21064 and the 21264, are estimates
- * (docs/translation-buffer.md, Prices).
+ * Prices. PALcode of the 21164, as its vendor published it, has 15 instructions for a miss of
+ * either buffer and 31 more for a double miss, and issues about one in a cycle; the trap into it
+ * and the return are taken for 8 cycles. At most each PTE comes from memory: one load for a miss,
+ * two more for a double one. The latencies, and all numbers of the 21064 and the 21264, are
+ * estimates (docs/translation-buffer.md, Prices).
  */
 const struct tb_chip tb_chips[] = {
     {.name = "21064",
@@ -75,7 +75,7 @@ static bool translates(const struct tb_buffer *b, unsigned i, uint64_t key)
     return (key & b->mask[i]) == b->tag[i];
 }
 
-/* The entry that translates the key, or NOT_FOUND. There is at most one, since fill() drops others. */
+/* The entry that translates the key, or NOT_FOUND. There is one at most: fill() drops others. */
 static uint32_t find(struct tb_buffer *b, uint64_t key)
 {
     uint8_t *guess = &b->guess[key % GUESSES];
@@ -117,7 +117,7 @@ static uint64_t fill(struct tb_buffer *b, uint64_t key, struct tb_pte pte)
 
     if (!pte.asm_)
         mask |= ~((UINT64_C(1) << ASN_SHIFT) - 1);
-    /* A smaller or equal entry lies inside the new one if it agrees where both compare. The entry of
+    /* A smaller or equal entry lies inside the new one if it agrees where both compare. That of
        another address space number stays, unless either is for all of them. */
     if (pte.gh || pte.asm_)
         for (unsigned i = 0; i < b->n; i++)

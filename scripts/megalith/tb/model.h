@@ -9,7 +9,7 @@
  *
  * A miss. OSF/1 PALcode loads the level-3 PTE by its virtual address in page-table space, through
  * the data buffer. If that load misses too, it reads the PTE's own PTE by physical addresses (the
- * level-1 and the level-2 page), fills the data buffer with it, and repeats the load: a double miss.
+ * level-1 and the level-2 page), fills the data buffer with it, and repeats the load: a double one.
  * So page-table space competes with the program's data for the entries of the data buffer, and a
  * granularity hint in a level-2 PTE makes one of them map several level-3 pages.
  *
@@ -48,7 +48,7 @@ enum tb_replacement {
     TB_NOT_LAST_USED, /* it also moves away from an entry that is used */
 };
 
-/* Cycles of one event: the least, with PTEs in the primary cache, and the most, with PTEs in memory. */
+/* Cycles of an event: at least, PTEs in the primary cache, and at most, PTEs in memory. */
 struct tb_price {
     uint16_t least, most;
 };

@@ -4,18 +4,19 @@
  *
  * Data: QEMU calls on_access() for each load and store outside of PALcode. Instructions: on_block()
  * is called before each block outside of PALcode and KSEG; a block lies in one page, so it is one
- * reference. A reference to the page of the CPU's last one of the same kind hits in every buffer, if
+ * reference. A reference to the page of the CPU's last one of its kind hits in every buffer, if
  * the CPU has neither missed nor invalidated anything since, and goes no further.
  *
- * The kernel tells of switches and invalidations by stores to tb_announced (arch/alpha/hw/tb_model.h).
+ * The kernel tells of switches and invalidations by stores to tb_announced (hw/tb_model.h).
  * They are compared with what PALcode really executed, whose blocks for SWPCTX and TBI are counted:
  * an invalidation that was not announced shows. Page tables are read when a reference misses
  * (guest.c).
  *
  * Everything belongs to one CPU and is used by its thread only, so nothing is locked.
  *
- * Arguments: out=FILE; model=CHIP:HINT:ASNS, several (the largest hint, 0 to 3; 1: numbers); trace=FILE; check=on: compare each entry that
- * is used, and each block of a hint, with the page tables; the words of struct guest_layout.
+ * Arguments: out=FILE; model=CHIP:HINT:ASNS, several (the largest hint, 0 to 3; 1: numbers);
+ * trace=FILE; check=on: compare each entry that is used, and each block of a hint, with the page
+ * tables; the words of struct guest_layout.
  */
 #include "guest.h"
 #include "qemu.h"

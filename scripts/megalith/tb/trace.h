@@ -4,7 +4,7 @@
  * stream is left out when the CPU did nothing else meanwhile: it hits in every buffer.
  *
  *     word 0   63:43 0   42:13 page of the address   12:8 0   7:4 CPU   3:0 enum tb_event
- *     word 1   for a reference what the page tables say: the level-3 PTE in 31:0, the level-2 PTE in
+ *     word 1   for a reference what page tables say: the level-3 PTE in 31:0, the level-2 PTE in
  *              63:32, each as  31:4 PFN   3:2 granularity hint   1 ASM   0 valid
  *              for a switch: the root's PFN in 31:0, the address space number in 63:32
  */
