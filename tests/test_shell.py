@@ -186,11 +186,36 @@ def test_line_editor(shell):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
 
 
-def test_session_on_the_guest_terminal():
+INPUT = """
+#include <descrip.h>
+#include <lib$routines.h>
+#include <rmsdef.h>
+#include <stdio.h>
+
+int main(void)
+{
+    char text[80];
+    struct dsc$descriptor_s into = {sizeof(text), DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
+    unsigned short length;
+    int status;
+    $DESCRIPTOR(prompt, "line: ");
+
+    while ((status = lib$get_input(&into, &prompt, &length)) & 1)
+        printf("got %.*s\\n", length, text);
+    puts(status == RMS$_EOF ? "end of file" : "wrong");
+    return 1;
+}
+"""
+
+
+def test_session_on_the_guest_terminal(tmp_path):
     """A user at `make run`: history, interrupt key, end of input, completion."""
+    (tmp_path / "input.c").write_text(INPUT)
+    words = [TOP / "scripts/cc", tmp_path / "input.c", "-o", tmp_path / "input"]
+    subprocess.run(words, check=True)
     machine = pexpect.spawn(
         str(TOP / "scripts/run"),
-        ["-m", "256M", "--smp", "2", "--timeout", "100"],
+        ["-m", "256M", "--smp", "2", "--timeout", "100", "--add", str(tmp_path / "input")],
         timeout=60,
         encoding="utf-8",
         dimensions=(24, 80),
@@ -249,12 +274,17 @@ def test_session_on_the_guest_terminal():
     answer("echo $?\r", "\r\n130\r\n")
     answer("(cat <>/dev/tty) & sleep 1; jobs\r", "stopped  \\( cat \\)\r\n")
     answer("kill -9 $!; fg\r", "Killed")
-    machine.send("sysman\r")
-    machine.expect("SYSMAN> ")
-    answer("\x1a", "")  # ^Z is the end of input there, and ^D too
-    machine.send("sysman\r")
-    machine.expect("SYSMAN> ")
-    answer("\x04", "")
+    for name in ("sysman", "sda"):
+        for key in ("\x1a", "\x04"):  # ^Z is the end of input there, and ^D too
+            machine.send(name + "\r")
+            machine.expect(f"{name.upper()}> ")
+            answer(key, "")
+            answer("echo status $?\r", "\r\nstatus 0\r\n")
+    machine.send("/input\r")
+    machine.expect("line: ")
+    machine.send("some words\r")
+    machine.expect("got some words\r\nline: ")
+    answer("\x1a", "end of file\r\n")
     answer("stty_is_kept=1; cat </dev/null; echo fine\r", "\r\nfine\r\n")
     machine.send("fg\r")  # the pipeline in the background
     machine.expect("exec sleep 100' \\| cat\r\n")

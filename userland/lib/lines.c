@@ -2,6 +2,7 @@
 #include "descriptor.h"
 
 #include <libdef.h>
+#include <megalith/prompt.h>
 #include <rmsdef.h>
 #include <rtl/misc.h>
 #include <ssdef.h>
@@ -33,10 +34,15 @@ int lib$get_input(void *resultant_string, const void *prompt_string,
     ssize_t n;
     int status;
 
-    if (prompt_string && isatty(STDIN_FILENO) && (status = put(prompt_string, "")) != SS$_NORMAL)
-        return status;
-    fflush(stdout);
-    if ((n = getline(&line, &size, stdin)) < 0) {
+    if (isatty(STDIN_FILENO)) {
+        if (prompt_string && (status = put(prompt_string, "")) != SS$_NORMAL)
+            return status;
+        n = mega$prompt_line("", &line, &size);
+    } else {
+        fflush(stdout);
+        n = getline(&line, &size, stdin);
+    }
+    if (n < 0) {
         free(line);
         return RMS$_EOF;
     }

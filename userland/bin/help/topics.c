@@ -45,7 +45,7 @@ const struct topic topics[] = {
      "Where the output is no terminal each reading is a line.\n"},
     {"keys", "keys at this terminal",
      "  ^D   end of input; in the first shell it powers the machine off\n"
-     "  ^Z   stops the program (fg, bg and jobs go on with it); end of input at SYSMAN>\n"
+     "  ^Z   stops the program (fg, bg and jobs go on with it); end of input at SYSMAN>, SDA>\n"
      "  ^C   interrupts the program\n"
      "  ^\\   ends it, though it may ignore ^C\n"
      "  Tab  completes a command, its words or a file; ^R finds one of the lines before\n"

@@ -6,6 +6,7 @@
 
 #include <condition.h>
 #include <ctype.h>
+#include <megalith/prompt.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdarg.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #define LEAVE (-1)
 
@@ -368,20 +368,14 @@ static int execute_line(const char *line)
 
 static int prompt(void)
 {
-    bool terminal = isatty(0);
     char *line = NULL;
     size_t size = 0;
     int status = 0, last = 0;
 
     while (status != LEAVE) {
         last = status;
-        if (terminal) {
-            printf("SDA> ");
-            fflush(stdout);
-        }
-        if (getline(&line, &size, stdin) < 0)
+        if (mega$prompt_line("SDA> ", &line, &size) < 0)
             break;
-        line[strcspn(line, "\r\n")] = 0;
         status = execute_line(line);
     }
     free(line);

@@ -4,13 +4,12 @@
  */
 #include "sysman.h"
 
+#include <megalith/prompt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <termios.h>
-#include <unistd.h>
 
 static enum status help(const struct command *c);
 static enum status leave(const struct command *c);
@@ -267,69 +266,19 @@ static enum status on_the_host(const struct command *c)
 
 /* ---- the prompt ---- */
 
-#define CTRL_D     4
-#define CTRL_Z     26
-#define LINE_BYTES 4097 /* the terminal's longest line, and a NUL */
-
-/* At a prompt ^Z means the end of input, as on OpenVMS, and does not suspend the program; so does
- * ^D, which ends a line here. Returns false if standard input is no terminal. */
-static bool keys_of_prompt(struct termios *old)
-{
-    struct termios t;
-
-    if (tcgetattr(0, old) < 0)
-        return false;
-    t = *old;
-    t.c_cc[VEOF] = CTRL_Z;
-    t.c_cc[VEOL] = CTRL_D;
-    t.c_cc[VSUSP] = _POSIX_VDISABLE;
-    return tcsetattr(0, TCSADRAIN, &t) == 0;
-}
-
-/* Read a line into *line, without its end. A terminal gives one line for each read(2), which a ^D
- * ends as well as a newline; getline would wait for the newline. False: the input has ended. */
-static bool next_line(bool terminal, char **line, size_t *size)
-{
-    ssize_t n;
-
-    if (!terminal) {
-        n = getline(line, size, stdin);
-    } else {
-        if (!*line && !(*line = malloc(*size = LINE_BYTES)))
-            return false;
-        n = read(0, *line, *size - 1);
-        if (n > 0)
-            (*line)[n] = 0;
-    }
-    if (n <= 0 || **line == CTRL_D)
-        return false;
-    (*line)[strcspn(*line, "\r\n\004")] = 0;
-    return true;
-}
-
 static int prompt(void)
 {
-    struct termios old;
-    bool terminal = keys_of_prompt(&old);
     enum status status = DONE;
     char *line = NULL;
     size_t size = 0;
 
-    for (;;) {
+    while (mega$prompt_line("SYSMAN> ", &line, &size) >= 0) {
         struct command c;
 
-        if (terminal) {
-            printf("SYSMAN> ");
-            fflush(stdout);
-        }
-        if (!next_line(terminal, &line, &size))
-            break;
         status = split(line, &c) ? execute(&c) : FAILED;
         if (status == LEAVE)
             break;
     }
-    if (terminal)
-        tcsetattr(0, TCSADRAIN, &old);
     free(line);
     return status == FAILED;
 }
