@@ -52,7 +52,8 @@ static struct box {
     uint32_t read[WRITERS];            /* atomic */
     uint32_t twice, wrong, disordered; /* atomic */
     uint32_t kills_of_readers;
-    uint32_t stop; /* atomic: writers end */
+    pid_t reading[READERS]; /* atomic: the reader that has seen a writer */
+    uint32_t stop;          /* atomic: writers end */
     unsigned char seen[WRITERS][MOST / 8];
 } *boxes;
 
@@ -199,6 +200,7 @@ static void reader(unsigned who)
     assign(mine->unit, AGN$M_READONLY);
     if (sys$qiow(EFN$C_ENF, chan, IO$_SETMODE | IO$M_WRITERWAIT, &iosb) != SS$_NORMAL)
         _exit(14);
+    __atomic_store_n(&mine->reading[who], getpid(), __ATOMIC_RELAXED);
     if (who % 2) {
         ask();
         while (!over)
@@ -257,6 +259,14 @@ static pid_t replace(pid_t victim, unsigned who, bool reads)
     return reads ? start_reader(who) : start_writer(who);
 }
 
+/* Until each reader of b has seen a writer: one that came after the last of them would wait for ever. */
+static void wait_for_readers(const struct box *b)
+{
+    for (unsigned i = 0; i < READERS; i++)
+        while (!__atomic_load_n(&b->reading[i], __ATOMIC_RELAXED))
+            usleep(1000);
+}
+
 /* At one mailbox, kill writers of two kinds and readers in turn, until so long, and a few at least.
  * The channel of this process writes, so that no reader ends meanwhile. */
 static unsigned kill_many(long until)
@@ -282,8 +292,13 @@ static unsigned kill_many(long until)
             w[i] = replace(w[i], i, false);
         kills++;
     }
-    for (unsigned k = 0; k < BOXES; k++)
+    for (unsigned i = 0; i < READERS; i++)
+        while (__atomic_load_n(&mine->reading[i], __ATOMIC_RELAXED) != r[i])
+            usleep(1000);
+    for (unsigned k = 0; k < BOXES; k++) {
+        wait_for_readers(&boxes[k]);
         __atomic_store_n(&boxes[k].stop, 1, __ATOMIC_RELAXED);
+    }
     for (unsigned i = 0; i < 2; i++)
         waitpid(w[i], NULL, 0);
     sys$dassgn(chan);
