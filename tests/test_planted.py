@@ -56,9 +56,15 @@ def other_test_runs(check: str) -> bool:
     return not marked(TOP / f"userland/tests/{name}.c", "KERNEL")
 
 
-def test_every_bug_is_caught() -> None:
-    bugs = planted.load_all()
-    assert {bug.kind for bug in bugs} == set(KINDS)
+# One of each kind, whose first check is quick. `make planted` has all, and all checks of each.
+SAMPLE = ("tb_protect", "pfn_cow_source", "lock_unmap", "unlock_pipe", "uaf_version", "user_path")
+SAMPLE += ("model_unannounced",)
+
+
+def test_a_bug_of_each_kind_is_caught() -> None:
+    """And all others can be planted."""
+    bugs = [bug for bug in planted.load_all() if bug.name in SAMPLE]
+    assert sorted(bug.kind for bug in bugs) == sorted(KINDS)
     report = planted.try_all(bugs, quick=True, passes=other_test_runs)
     if problems := report.problems():
         pytest.fail("\n".join(problems), pytrace=False)

@@ -16,7 +16,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 # The tests that take longest, and those that share what takes long, the longest first.
 LONG = (
-    "test_planted.py::test_every_bug",
+    "test_planted.py::test_a_bug_of_each",
     "test_walk.py::test_random_walk",
     "test_bench.py",
     "test_races.py::test_programs",
