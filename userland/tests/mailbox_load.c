@@ -259,7 +259,8 @@ static pid_t replace(pid_t victim, unsigned who, bool reads)
     return reads ? start_reader(who) : start_writer(who);
 }
 
-/* Until each reader of b has seen a writer: one that came after the last of them would wait for ever. */
+/* Wait until each reader of b has seen a writer: one that came after the last writer would wait for
+ * ever. */
 static void wait_for_readers(const struct box *b)
 {
     for (unsigned i = 0; i < READERS; i++)
