@@ -523,7 +523,8 @@ static void test_priority(struct crew *c)
     uint64_t before;
 
     crew_start(c, 1, PRIO_LOW, 1, high_work);
-    thread_sleep_ns(3 * MS);
+    while (__atomic_load_n(&c->counts[0], __ATOMIC_RELAXED) == 0)
+        thread_sleep_ns(MS); /* else the other one could be the first, and spin */
     before = clock_ns();
     crew_start(c, 1, PRIO_HIGH, 1, high_work);
     while (__atomic_load_n(&c->counter, __ATOMIC_RELAXED) == 0 && clock_ns() - before < 1000 * MS)
