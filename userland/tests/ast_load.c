@@ -33,7 +33,7 @@
 
 #define PROCESSES_MAX 16
 #define DECLARERS     4
-#define PAIRS         2 /* of threads that pass a turn */
+#define PAIRS         2     /* of threads that pass a turn */
 #define QUIET_MS      20000 /* at most, until what was sent has come, or has begun to come */
 #define GO            48    /* the flag that all threads wait for */
 

@@ -58,6 +58,7 @@ PROGRAMS = (
     Program(("/tests/random_walk", "--seconds", "1", "--processes", "4")),
     Program(("/tests/share_section", "--name", "S", "--fluid", "--size", "64M", "--race", "64")),
     Program(("/tests/event_flags",)),
+    Program(("/tests/ast_load", "0.1", "3")),
     Program(("/tests/mailbox_load", "0.05")),
     Program(("/tests/inotify", "40"), ("--set", "POOLCHECK=4294967295")),
     Program(("/tests/pool_stress", "1", "1500"), tuple(w for p in POOL for w in ("--set", p))),
