@@ -1,4 +1,4 @@
-// SOURCES:
+// SOURCES: userland/lib/prompt.c
 // TARGETS: userland/bin/sysman/main.c
 // RUNS: 20000
 /*

@@ -1,6 +1,7 @@
 // SOURCES: userland/lib/strings.c userland/lib/vm.c userland/lib/arithmetic.c userland/lib/timer.c
 // SOURCES: userland/lib/descriptor.c userland/lib/fao.c userland/lib/fao_services.c
 // SOURCES: userland/lib/time.c userland/lib/clock.c userland/lib/lines.c userland/lib/extract.c
+// SOURCES: userland/lib/prompt.c
 /* The tests of userland/tests/rtl_strings.c, under sanitizers; nothing is signalled. */
 #include "userland/tests/rtl_strings.c"
 
