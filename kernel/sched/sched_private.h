@@ -310,8 +310,9 @@ struct thread *thread_create_on(const char *name, void (*fn)(void *), void *arg,
                                 cpumask_t affinity);
 /* Have t, which is dead and whose stack no CPU uses, freed later. IPL_CLOCK; takes no lock. */
 void thread_retire(struct thread *t);
-/* Wake the reaper if there are dead threads. Called by the clock tick. */
-void thread_reaper_tick(void);
+/* Have the reaper woken if there are dead threads. Called by the clock tick, which began at now_ns,
+   at IPL_CLOCK. */
+void thread_reaper_tick(uint64_t now_ns);
 
 /* timer.c */
 void timer_boot(void);

@@ -49,7 +49,8 @@ static uint32_t next_tid = 1;                            /* protected by table_l
 static struct thread *dead;                              /* atomic: stack of the dead */
 static uint32_t nending;                                 /* atomic: threads that are `ending` */
 static struct wait_queue reaper_queue = WAIT_QUEUE_INIT("reaper", reaper_queue);
-static bool reaper_waits; /* atomic: a hint */
+static bool reaper_waits;  /* atomic: a hint */
+static bool reaper_called; /* atomic: a timer is about to wake it */
 
 /* As str_copy(): names have a few bytes. */
 static void name_set(struct thread *t, const char *name)
@@ -125,16 +126,31 @@ void thread_drain(void)
     thread_reap();
 }
 
+static void call_reaper(struct timer *t)
+{
+    (void)t;
+    /* From here on another tick may start the timer again. */
+    __atomic_store_n(&reaper_called, false, __ATOMIC_RELEASE);
+    wake_one(&reaper_queue);
+}
+
 /*
- * Wake the reaper only if it is waiting. Without that check every CPU would take the queue's lock
+ * Call the reaper only if it is waiting. Without that check every CPU would take the queue's lock
  * at every tick until the reaper has run; with more virtual CPUs than the host has cores, passing
  * the lock from CPU to CPU would then take longer than a tick, and the reaper would never run.
+ *
+ * A timer wakes it, in an interrupt of its own, since a tick that wakes it and switches threads
+ * besides could take 2,000 instructions. Who sets reaper_called has the timer alone until its
+ * function clears the flag.
  */
-void thread_reaper_tick(void)
+void thread_reaper_tick(uint64_t now_ns)
 {
+    static struct timer timer = {.fn = call_reaper};
+
     if (unlikely(__atomic_load_n(&dead, __ATOMIC_RELAXED) != NULL) &&
-        __atomic_load_n(&reaper_waits, __ATOMIC_RELAXED))
-        wake_one(&reaper_queue);
+        __atomic_load_n(&reaper_waits, __ATOMIC_RELAXED) &&
+        !__atomic_exchange_n(&reaper_called, true, __ATOMIC_ACQUIRE))
+        timer_start(&timer, now_ns);
 }
 
 static void reaper(void *arg)

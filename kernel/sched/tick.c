@@ -87,7 +87,7 @@ void sched_clock_tick(bool user)
             sched_balance(self);
         watchdog_tick(now);
     }
-    thread_reaper_tick();
+    thread_reaper_tick(now);
     timer_run_after_tick(now);
 }
 

@@ -57,7 +57,7 @@
 #define ANY_BIT              (~0u)
 
 #define BUCKETS      256u
-#define WAKE_AT_ONCE 3u  /* waiters woken in a hold, in up to 500 instructions each */
+#define WAKE_AT_ONCE 2u  /* waiters woken in a hold, in up to 700 instructions each */
 #define LOOK_AT_ONCE 12u /* waiters looked at in a hold, each found in up to 120 instructions */
 #define MOVE_AT_ONCE 3u
 
