@@ -138,7 +138,7 @@ def test_a_walk_that_exceeds_every_buffer_misses_at_each_page(known) -> None:
 def test_a_trace_gives_the_same_misses(known) -> None:
     found, _, _, trace = known
     for n, (chip, hint) in enumerate((chip, hint) for chip in plan.CHIPS for hint in (3, 0)):
-        words = [str(programs.replay()), chip, f"hint={hint}", "asn=on"]
+        words = [str(programs.replay()), chip, f"hint={hint}", "asn=on", "vhpt=0"]
         with open(trace, "rb") as source:
             said = subprocess.run(words, stdin=source, capture_output=True, text=True, check=True)
         counts = dict(line.split() for line in said.stdout.splitlines())
@@ -167,7 +167,7 @@ def test_errors_are_named() -> None:
     """One line for each of the ways in which a run can be wrong."""
     cpu = {"what": "cpu", "cpu": 2, "roots": 3, "swpctx": 2, "invalidations": 7, "changes": 1}
     cpu |= {"tbi": 8, "disagreements": 0}
-    model = {"what": "model", "cpu": 2, "chip": "21264", "hint": 3, "asns": 1}
+    model = {"what": "model", "cpu": 2, "chip": "21264", "hint": 3, "asns": 1, "vhpt": 0}
     model |= {"asn_reuse": 0, "overlaps": 0, "stale": 0}
     rest = [{"what": "machine"}, {"what": "clock", "read_at": []}]
 
@@ -183,7 +183,15 @@ def test_errors_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ("21364", "21264,hints=maybe", "21264,", "all,hints=1+8+64,asn=both", "21264+21264")
+    "text",
+    (
+        "21364",
+        "21264,hints=maybe",
+        "21264,",
+        "all,hints=1+8+64,asn=both",
+        "21264+21264",
+        "21264,vhpt=262145",
+    ),
 )
 def test_wrong_options_are_refused(text: str) -> None:
     with pytest.raises(ValueError):

@@ -1,8 +1,11 @@
-// SOURCES: scripts/megalith/tb/model.c
+// SOURCES: scripts/megalith/tb/model.c scripts/megalith/tb/vhpt.c
 /* The model of the translation buffers: cases computed by hand for each chip. */
 #include "scripts/megalith/tb/model.h"
+#include "scripts/megalith/tb/vhpt.h"
 
 #include "userland/lib/include/tap.h"
+
+#include <stdlib.h>
 
 #define PAGE (UINT64_C(1) << TB_PAGE_SHIFT)
 
@@ -247,6 +250,52 @@ static void prices(void)
     is(c.most, 2 * 103 + 191, "and at most");
 }
 
+/* 1,024 entries. Pages 128 apart push each other out of the data buffer, and 1,024 apart meet. */
+static void hashed(void)
+{
+    static struct tb_vhpt table;
+    struct tb_cycles c;
+    uint64_t most;
+
+    begin("21264", 0);
+    ok(vhpt_init(&table, 32), "a table of 32 KiB");
+    is(table.mask + 1, 1024, "has 1,024 entries");
+    model.vhpt = &table;
+    tb_switch(&model, 100, 1);
+    is(data(0), TB_MISS | TB_DOUBLE, "VHPT: the first reference finds nothing");
+    c = tb_cost(&model);
+    most = c.most;
+    is(c.least, 10 + 20 + 31, "VHPT: and pays the walker and PALcode");
+    for (unsigned i = 1; i < 200; i++)
+        data(i);
+    is(data(0), TB_MISS | TB_HASHED, "VHPT: out of the buffer, page 0 is found here");
+    is(table.hits, 1, "VHPT: which is counted");
+    is(table.walks, 201, "VHPT: at each miss it is asked");
+    ok(most > 0 && tb_cost(&model).most > most, "VHPT: and paid");
+    is(data(0), TB_HIT, "VHPT: it fills the buffer");
+    data(1024);
+    tb_invalidate_page(&model, 5000 * PAGE);
+    for (unsigned i = 200; i < 400; i++)
+        data(i);
+    is(data(1024), TB_MISS | TB_HASHED, "VHPT: page 1024 has replaced");
+    is(data(0) & TB_HASHED, 0, "VHPT: page 0");
+    tb_switch(&model, 200, 2);
+    is(data(300) & TB_HASHED, 0, "VHPT: another process does not find the page");
+    tb_switch(&model, 100, 1);
+    tb_invalidate_page(&model, 350 * PAGE);
+    is(data(350) & TB_HASHED, 0, "VHPT: what is invalidated is not found");
+    is(data(220), TB_MISS | TB_HASHED, "VHPT: another page is");
+    tb_invalidate_process(&model);
+    is(data(221) & TB_HASHED, 0, "VHPT: nothing after a flush of processes");
+    tables.page.gh = 3;
+    data(512);
+    tb_invalidate_page(&model, 512 * PAGE);
+    is(data(512) & TB_HASHED, 0, "VHPT: a block is not kept");
+    is(model.counts.misses[TB_DATA], table.walks, "VHPT: each miss was a walk");
+    is(model.counts.walked[TB_DATA], table.walks - table.hits, "VHPT: PALcode did the others");
+    free(table.entry);
+}
+
 int main(void)
 {
     static const struct {
@@ -267,6 +316,7 @@ int main(void)
     not_last_used();
     two_sizes();
     prices();
+    hashed();
     ok(!tb_chip_named("21464"), "a chip that was never sold is unknown");
     return tap_done();
 }

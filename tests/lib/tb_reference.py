@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-MISS, DOUBLE, UNMAPPED = 1, 2, 4
+MISS, DOUBLE, UNMAPPED, HASHED = 1, 2, 4, 16
 FETCH, DATA, SWITCH, PAGE, PROCESS, EVERYTHING = range(6)
 EVERY_ASN = -1
 HINT_BITS = (0, 3, 6, 9)
@@ -88,10 +88,40 @@ class Buffer:
         self.pointer = 0
 
 
+class Hashed:
+    """The hashed page table: place -> (page, number or EVERY_ASN, PTE). A flush empties it."""
+
+    def __init__(self, kib: int) -> None:
+        self.size = kib * 1024 // 32
+        self.table: dict[int, tuple[int, int, int]] = {}
+
+    def place(self, page: int, asn: int) -> int:
+        return (page if page >= PAGES_OF_SPACE // 2 else page + 1021 * asn) % self.size
+
+    def find(self, page: int, asn: int) -> int | None:
+        found = self.table.get(self.place(page, asn))
+        return found[2] if found and found[0] == page and found[1] in (asn, EVERY_ASN) else None
+
+    def put(self, page: int, asn: int, pte: int) -> None:
+        every = pte & 2 and page >= PAGES_OF_SPACE // 2
+        self.table[self.place(page, asn)] = (page, EVERY_ASN if every else asn, pte)
+
+    def forget(self, page: int, asn: int) -> None:
+        if self.find(page, asn) is not None:
+            del self.table[self.place(page, asn)]
+
+    def forget_process(self) -> None:
+        self.table = {p: e for p, e in self.table.items() if e[1] == EVERY_ASN}
+
+    def forget_all(self) -> None:
+        self.table = {}
+
+
 class Reference:
     """One CPU."""
 
-    def __init__(self, chip: str, hint: int, asns: bool) -> None:
+    def __init__(self, chip: str, hint: int, asns: bool, kib: int = 0) -> None:
+        self.hashed = Hashed(kib) if kib else None
         small, large, data, self.asn_bits, moves = CHIPS[chip]
         self.code = Buffer(small, moves)
         self.code_large = Buffer(large, moves) if large else None
@@ -99,7 +129,9 @@ class Reference:
         self.hint, self.asns = hint, asns
         self.asn = self.root = 0
 
-    def buffers(self) -> Iterator[Buffer]:
+    def buffers(self) -> Iterator[Buffer | Hashed]:
+        if self.hashed:
+            yield self.hashed
         yield self.code
         yield self.data
         if self.code_large:
@@ -123,6 +155,10 @@ class Reference:
         elif self.data.hit(page, self.asn):
             return 0
         did = MISS
+        found = self.hashed.find(page, self.asn) if self.hashed else None
+        if found is not None:
+            self.fill(self.code if fetch else self.data, page, found)
+            return MISS | HASHED
         place = (PTE_SPACE + (page >> 10)) % PAGES_OF_SPACE
         if not self.data.hit(place, self.asn):
             did |= DOUBLE
@@ -131,6 +167,8 @@ class Reference:
         if not pte & 1:
             return did | UNMAPPED
         self.fill(self.code if fetch else self.data, page, pte)
+        if self.hashed and min(pte >> 2 & 3, self.hint) == 0:
+            self.hashed.put(page, self.asn, pte & ~12)
         return did
 
     def switch(self, root: int, asn: int) -> None:
@@ -164,14 +202,14 @@ def chunks(records: np.ndarray) -> Iterator[np.ndarray]:
     return (records[at : at + CHUNK] for at in range(0, len(records), CHUNK))
 
 
-def outcomes(records: np.ndarray, chip: str, hint: int, asns: bool) -> bytes:
+def outcomes(records: np.ndarray, chip: str, hint: int, asns: bool, kib: int = 0) -> bytes:
     """What each record of a trace does: two 64-bit words each, as trace.h describes them."""
     cpus: dict[int, Reference] = {}
     found = bytearray(len(records))
     for at, (what, says) in enumerate(word for part in chunks(records) for word in part.tolist()):
         cpu = what >> 4 & 15
         if cpu not in cpus:
-            cpus[cpu] = Reference(chip, hint, asns)
+            cpus[cpu] = Reference(chip, hint, asns, kib)
         page = what >> 13 & (PAGES_OF_SPACE - 1)
         found[at] = cpus[cpu].event(what & 15, page, says & 0xFFFFFFFF, says >> 32)
     return bytes(found)

@@ -68,7 +68,7 @@ def execute(sizes: Sequence[int], reads: int) -> list[Row]:
     lines, found = run(sizes, reads)
     at = clock_at(found, [line[name] for line in lines for name in ("begin", "end")])
     rows = []
-    for n, (chip, hint, _) in enumerate(plan.parse(MODELS).models):
+    for n, (chip, hint, _, _) in enumerate(plan.parse(MODELS).models):
         prices = found.models[n][0]["prices"]
         for line, begin, end in zip(lines, at[::2], at[1::2]):
             misses = (end.misses[n] - begin.misses[n]) / reads

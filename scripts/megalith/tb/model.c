@@ -1,6 +1,8 @@
 /* The model of the translation buffers (model.h). */
 #include "model.h"
 
+#include "vhpt.h"
+
 #include <string.h>
 
 #define VPN_BITS    (TB_VA_BITS - TB_PAGE_SHIFT)
@@ -17,7 +19,8 @@
  * Prices. PALcode of the 21164, as its vendor published it, has 15 instructions for a miss of
  * either buffer and 31 more for a double miss, and issues about one in a cycle; the trap into it
  * and the return are taken for 8 cycles. At most each PTE comes from memory: one load for a miss,
- * two more for a double one. The latencies, and all numbers of the 21064 and the 21264, are
+ * two more for a double one. The walker of a hashed page table, which no Alpha has, is taken for 10
+ * cycles and one load. The latencies, and all numbers of the 21064 and the 21264, are
  * estimates (docs/translation-buffer.md, Prices).
  */
 const struct tb_chip tb_chips[] = {
@@ -29,7 +32,8 @@ const struct tb_chip tb_chips[] = {
      .replacement = TB_NOT_LAST_USED,
      .fetch = {20, 80},
      .data = {20, 80},
-     .second = {31, 151}},
+     .second = {31, 151},
+     .walker = {10, 70}},
     {.name = "21164",
      .itb_small = 48,
      .dtb = 64,
@@ -37,7 +41,8 @@ const struct tb_chip tb_chips[] = {
      .replacement = TB_NOT_LAST_USED,
      .fetch = {23, 103},
      .data = {23, 103},
-     .second = {31, 191}},
+     .second = {31, 191},
+     .walker = {10, 90}},
     {.name = "21264",
      .itb_small = 128,
      .dtb = 128,
@@ -45,7 +50,8 @@ const struct tb_chip tb_chips[] = {
      .replacement = TB_ROUND_ROBIN,
      .fetch = {20, 150},
      .data = {20, 150},
-     .second = {31, 291}},
+     .second = {31, 291},
+     .walker = {10, 140}},
 };
 const unsigned tb_nchips = sizeof(tb_chips) / sizeof(*tb_chips);
 
@@ -219,6 +225,11 @@ unsigned tb_reference(struct tb_model *m, enum tb_stream stream, uint64_t va, tb
     if (present(m, stream, va))
         return TB_HIT;
     m->counts.misses[stream]++;
+    if (m->vhpt && vhpt_find(m->vhpt, va >> TB_PAGE_SHIFT & VPN_MASK, m->asn, &w.page)) {
+        keep(m, stream, va, w.page);
+        return TB_MISS | TB_HASHED;
+    }
+    m->counts.walked[stream]++;
     w = walk(context, va);
     if (!present(m, TB_DATA, pte_address(va))) {
         did |= TB_DOUBLE;
@@ -231,7 +242,18 @@ unsigned tb_reference(struct tb_model *m, enum tb_stream stream, uint64_t va, tb
         return did | TB_UNMAPPED;
     }
     keep(m, stream, va, w.page);
+    if (m->vhpt && kept(m, w.page).gh == 0)
+        vhpt_put(m->vhpt, va >> TB_PAGE_SHIFT & VPN_MASK, m->asn, kept(m, w.page));
     return did;
+}
+
+static void drop_processes(struct tb_model *m)
+{
+    drop_process(&m->itb);
+    drop_process(&m->itb_large);
+    drop_process(&m->dtb);
+    if (m->vhpt)
+        vhpt_drop_process(m->vhpt);
 }
 
 void tb_switch(struct tb_model *m, uint64_t root, uint64_t asn)
@@ -240,11 +262,8 @@ void tb_switch(struct tb_model *m, uint64_t root, uint64_t asn)
     if (root != m->root)
         m->counts.roots++;
     if (!m->asns) {
-        if (root != m->root) {
-            drop_process(&m->itb);
-            drop_process(&m->itb_large);
-            drop_process(&m->dtb);
-        }
+        if (root != m->root)
+            drop_processes(m);
         m->root = root;
         return;
     }
@@ -258,6 +277,8 @@ void tb_switch(struct tb_model *m, uint64_t root, uint64_t asn)
 void tb_invalidate_page(struct tb_model *m, uint64_t va)
 {
     m->counts.singles++;
+    if (m->vhpt)
+        vhpt_drop_page(m->vhpt, va >> TB_PAGE_SHIFT & VPN_MASK, m->asn);
     drop_page(&m->itb, key_of(m, va));
     drop_page(&m->itb_large, key_of(m, va));
     drop_page(&m->dtb, key_of(m, va));
@@ -266,15 +287,15 @@ void tb_invalidate_page(struct tb_model *m, uint64_t va)
 void tb_invalidate_process(struct tb_model *m)
 {
     m->counts.process_flushes++;
-    drop_process(&m->itb);
-    drop_process(&m->itb_large);
-    drop_process(&m->dtb);
+    drop_processes(m);
     memset(m->owner, 0, sizeof(m->owner));
 }
 
 void tb_invalidate_everything(struct tb_model *m)
 {
     m->counts.flushes++;
+    if (m->vhpt)
+        vhpt_drop_all(m->vhpt);
     drop_all(&m->itb);
     drop_all(&m->itb_large);
     drop_all(&m->dtb);
@@ -307,11 +328,12 @@ struct tb_cycles tb_cost(const struct tb_model *m)
     const struct tb_counts *c = &m->counts;
     const struct tb_chip *p = m->chip;
     uint64_t doubles = c->doubles[TB_FETCH] + c->doubles[TB_DATA];
+    uint64_t looks = m->vhpt ? m->vhpt->walks : 0;
 
     return (struct tb_cycles){
-        .least = c->misses[TB_FETCH] * p->fetch.least + c->misses[TB_DATA] * p->data.least +
-                 doubles * p->second.least,
-        .most = c->misses[TB_FETCH] * p->fetch.most + c->misses[TB_DATA] * p->data.most +
-                doubles * p->second.most,
+        .least = c->walked[TB_FETCH] * p->fetch.least + c->walked[TB_DATA] * p->data.least +
+                 doubles * p->second.least + looks * p->walker.least,
+        .most = c->walked[TB_FETCH] * p->fetch.most + c->walked[TB_DATA] * p->data.most +
+                doubles * p->second.most + looks * p->walker.most,
     };
 }

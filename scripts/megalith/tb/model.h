@@ -60,6 +60,7 @@ struct tb_chip {
     uint8_t asn_bits;
     enum tb_replacement replacement;
     struct tb_price fetch, data, second; /* a miss; what a double miss costs on top */
+    struct tb_price walker;              /* a look into the hashed page table, if there is one */
 };
 
 extern const struct tb_chip tb_chips[];
@@ -83,14 +84,16 @@ enum tb_stream { TB_FETCH, TB_DATA };
 /* What a reference did. */
 #define TB_HIT      0u
 #define TB_MISS     1u
-#define TB_DOUBLE   2u /* with TB_MISS: the load of the PTE missed too */
-#define TB_UNMAPPED 4u /* with TB_MISS: the page tables have no valid PTE; nothing was filled */
-#define TB_STALE    8u /* a hit on what the page tables do not say (tb_check) */
+#define TB_DOUBLE   2u  /* with TB_MISS: the load of the PTE missed too */
+#define TB_UNMAPPED 4u  /* with TB_MISS: the page tables have no valid PTE; nothing was filled */
+#define TB_STALE    8u  /* a hit on what the page tables do not say (tb_check) */
+#define TB_HASHED   16u /* with TB_MISS: the hashed page table had the page */
 
 struct tb_counts {
     uint64_t references[2], misses[2], doubles[2], unmapped[2]; /* by enum tb_stream */
     uint64_t overlaps; /* entries dropped because a new one maps their pages too */
     uint64_t switches, roots, singles, process_flushes, flushes;
+    uint64_t walked[2]; /* misses that PALcode resolved; the others the hashed page table did */
     uint64_t stale;     /* TB_STALE */
     uint64_t asn_reuse; /* a number given to another address space without a flush between */
 };
@@ -102,11 +105,14 @@ struct tb_model {
         hint;  /* the largest that counts; a larger one is a block of smaller ones. 0: none does */
     bool asns; /* false: every address space has number 0, and a switch flushes */
     uint64_t asn, root;
-    uint64_t owner[256]; /* by number: the root that has it since the last flush; 0: none */
+    struct tb_vhpt *vhpt; /* vhpt.h; NULL: there is none */
+    uint64_t owner[256];  /* by number: the root that has it since the last flush; 0: none */
     struct tb_counts counts;
 };
 
-/* A CPU of that chip with empty buffers. hint (0 to TB_GH_MAX), asns: as in struct tb_model. */
+/* A CPU of that chip with empty buffers, and without a hashed page table: the caller may set
+ * m->vhpt to one that is empty.
+ *  hint (0 to TB_GH_MAX), asns: as in struct tb_model. */
 void tb_init(struct tb_model *m, const struct tb_chip *chip, unsigned hint, bool asns);
 
 /* A reference to va by an instruction fetch or by a load or store. Returns TB_HIT, or TB_MISS with

@@ -1,7 +1,7 @@
 """The option --tb-model of scripts/run: what it asks for, and what the plugin is told.
 
-CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both][,top=N][,json=FILE]
-        [,trace=FILE][,check=on]
+CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both][,vhpt=KIB[+KIB...]][,top=N]
+        [,json=FILE][,trace=FILE][,check=on]
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from megalith.tb import programs
 # By chip: the highest address space number.
 CHIPS = {"21064": 63, "21164": 127, "21264": 255}
 MODELS_MAX = 12  # of the plugin
+VHPT_LEAST, VHPT_MOST = 32, 1 << 18  # KiB
 SWITCH = {"on": (1,), "off": (0,), "both": (1, 0)}
 # The largest granularity hint that counts, by what the option says.
 HINTS = {"on": (3,), "off": (0,), "both": (3, 0)}
 HINT_OF_PAGES = {"1": 0, "8": 1, "64": 2, "512": 3}
 HELP = (
-    "CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both][,top=N][,json=FILE]"
-    "[,trace=FILE][,check=on]"
+    "CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both]"
+    "[,vhpt=KIB[+KIB...]][,top=N][,json=FILE][,trace=FILE][,check=on]"
 )
 
 
@@ -37,19 +38,29 @@ class Plan:
     chips: list[str]
     hints: tuple[int, ...] = (3,)
     asns: tuple[int, ...] = (1,)
+    vhpts: tuple[int, ...] = (0,)  # KiB
     top: int = 10
     json: Path | None = None
     trace: Path | None = None
     check: bool = False
-    models: list[tuple[str, int, int]] = field(default_factory=list)
+    models: list[tuple[str, int, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.models = list(product(self.chips, self.hints, self.asns))
+        self.models = list(product(self.chips, self.hints, self.asns, self.vhpts))
 
     @property
     def kernel_word(self) -> str:
         """For the kernel's command line: the numbers that every one of the chips has."""
         return f"tbmodel={min(CHIPS[chip] for chip in self.chips)}"
+
+
+def vhpt_kib(size: int) -> int:
+    """KiB of a CPU's hashed page table for the value of VHPT_SIZE: 0 is none, 1 the default of 32,
+    and any other is rounded up to a power of two from 32 on. Raises ValueError."""
+    kib = 1 << (max(size, VHPT_LEAST) - 1).bit_length() if size else 0
+    if kib > VHPT_MOST:
+        raise ValueError(f"vhpt={size}: a hashed page table has at most {VHPT_MOST} KiB")
+    return kib
 
 
 def parse(text: str) -> Plan:
@@ -68,6 +79,8 @@ def parse(text: str) -> Plan:
             found[name] = HINTS[value]
         elif name == "hints" and set(value.split("+")) <= set(HINT_OF_PAGES):
             found[name] = tuple(HINT_OF_PAGES[pages] for pages in value.split("+"))
+        elif name == "vhpt" and all(size.isdigit() for size in value.split("+")):
+            found["vhpts"] = tuple(vhpt_kib(int(size)) for size in value.split("+"))
         elif name == "check" and value in ("on", "off"):
             found[name] = value == "on"
         elif name == "top" and value.isdigit():
@@ -130,11 +143,11 @@ def page_types(kernel: Path) -> dict[str, int]:
 def plugin_option(plan: Plan, kernel: Path, memory: int, out: Path) -> str:
     """What QEMU's -plugin takes. A comma in a name is doubled."""
     version = plugin_version()
-    sources = ["model.c", "guest.c", "plugin.c"]
+    sources = ["model.c", "vhpt.c", "guest.c", "plugin.c"]
     flags = ["-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={version}", "-lpthread"]
     words = [str(programs.compiled(f"plugin{version}", sources, flags)), f"out={out}"]
     words += [f"{name}={value:#x}" for name, value in layout(kernel, memory).items()]
-    words += [f"model={chip}:{hints}:{asns}" for chip, hints, asns in plan.models]
+    words += [f"model={chip}:{hints}:{asns}:{vhpt}" for chip, hints, asns, vhpt in plan.models]
     words += [f"trace={plan.trace.resolve()}"] if plan.trace else []
     words += ["check=on"] if plan.check else []
     return ",".join(word.replace(",", ",,") for word in words)

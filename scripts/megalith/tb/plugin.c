@@ -14,13 +14,15 @@
  *
  * Everything belongs to one CPU and is used by its thread only, so nothing is locked.
  *
- * Arguments: out=FILE; model=CHIP:HINT:ASNS, several (the largest hint, 0 to 3; 1: numbers);
+ * Arguments: out=FILE; model=CHIP:HINT:ASNS:KIB, several (the largest hint, 0 to 3; 1: numbers; size
+ * of a hashed page table, 0: none);
  * trace=FILE; check=on: compare each entry that is used, and each block of a hint, with the page
  * tables; the words of struct guest_layout.
  */
 #include "guest.h"
 #include "qemu.h"
 #include "trace.h"
+#include "vhpt.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -42,6 +44,7 @@ static struct chosen {
     const struct tb_chip *chip;
     unsigned hint;
     bool asns;
+    unsigned vhpt_kib;
 } chosen[MODELS_MAX];
 static unsigned nmodels;
 static bool check;
@@ -62,6 +65,7 @@ struct origin {
 
 struct cpu {
     struct tb_model model[MODELS_MAX];
+    struct tb_vhpt vhpt[MODELS_MAX];
     uint64_t last[2]; /* page of the last reference, by enum tb_stream */
     uint64_t root;
     bool listens; /* the kernel has announced a root */
@@ -394,19 +398,23 @@ static void write_counts(FILE *f, unsigned cpu, unsigned i)
 {
     const struct tb_model *m = &cpus[cpu].model[i];
     const struct tb_counts *n = &m->counts;
+    const struct tb_vhpt *v = &cpus[cpu].vhpt[i];
     struct tb_cycles cost = tb_cost(m);
 
     fprintf(f,
             "{\"what\": \"model\", \"cpu\": %u, \"chip\": \"%s\", \"hint\": %u, \"asns\": %d, "
+            "\"vhpt\": %u, \"vhpt_walks\": %" PRIu64 ", \"vhpt_hits\": %" PRIu64
+            ", \"vhpt_replaced\": %" PRIu64 ", "
             "\"fetch_misses\": %" PRIu64 ", \"data_misses\": %" PRIu64
             ", \"fetch_doubles\": %" PRIu64 ", \"data_doubles\": %" PRIu64
             ", \"unmapped\": %" PRIu64 ", \"overlaps\": %" PRIu64 ", \"stale\": %" PRIu64
             ", \"asn_reuse\": %" PRIu64 ", \"least\": %" PRIu64 ", \"most\": %" PRIu64
             ", \"prices\": {\"data\": [%u, %u], \"second\": [%u, %u]}}\n",
-            cpu, m->chip->name, m->hint, m->asns, n->misses[TB_FETCH], n->misses[TB_DATA],
-            n->doubles[TB_FETCH], n->doubles[TB_DATA], n->unmapped[TB_FETCH] + n->unmapped[TB_DATA],
-            n->overlaps, n->stale, n->asn_reuse, cost.least, cost.most, m->chip->data.least,
-            m->chip->data.most, m->chip->second.least, m->chip->second.most);
+            cpu, m->chip->name, m->hint, m->asns, chosen[i].vhpt_kib, v->walks, v->hits,
+            v->replaced, n->misses[TB_FETCH], n->misses[TB_DATA], n->doubles[TB_FETCH],
+            n->doubles[TB_DATA], n->unmapped[TB_FETCH] + n->unmapped[TB_DATA], n->overlaps,
+            n->stale, n->asn_reuse, cost.least, cost.most, m->chip->data.least, m->chip->data.most,
+            m->chip->second.least, m->chip->second.most);
 }
 
 static void write_cpu(FILE *f, unsigned cpu)
@@ -480,12 +488,13 @@ static void at_exit(uint64_t id, void *data)
 static bool parse_model(char *text)
 {
     char *hint = strchr(text, ':'), *asns = hint ? strchr(hint + 1, ':') : NULL;
+    char *kib = asns ? strchr(asns + 1, ':') : NULL;
 
-    if (!asns || nmodels == MODELS_MAX)
+    if (!kib || nmodels == MODELS_MAX)
         return false;
     *hint = 0;
     chosen[nmodels] = (struct chosen){tb_chip_named(text), (unsigned)(hint[1] - '0'),
-                                      asns[1] == '1'};
+                                      asns[1] == '1', (unsigned)strtoul(kib + 1, NULL, 10)};
     return chosen[nmodels].chip != NULL && chosen[nmodels++].hint <= TB_GH_MAX;
 }
 
@@ -547,6 +556,15 @@ static bool parse(char *word)
     return parse_layout(word, value);
 }
 
+static bool begin_model(struct cpu *c, unsigned i)
+{
+    tb_init(&c->model[i], chosen[i].chip, chosen[i].hint, chosen[i].asns);
+    if (chosen[i].vhpt_kib == 0)
+        return true;
+    c->model[i].vhpt = &c->vhpt[i];
+    return vhpt_init(&c->vhpt[i], chosen[i].vhpt_kib);
+}
+
 int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
 {
     (void)info;
@@ -562,7 +580,10 @@ int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
     for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
         cpus[cpu].last[TB_FETCH] = cpus[cpu].last[TB_DATA] = NO_PAGE;
         for (unsigned i = 0; i < nmodels; i++)
-            tb_init(&cpus[cpu].model[i], chosen[i].chip, chosen[i].hint, chosen[i].asns);
+            if (!begin_model(&cpus[cpu], i)) {
+                fputs("tb: there is no memory for the hashed page tables\n", stderr);
+                return 1;
+            }
     }
     count_begin();
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

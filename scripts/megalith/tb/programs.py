@@ -33,4 +33,4 @@ def compiled(name: str, sources: Sequence[str], flags: Sequence[str] = ()) -> Pa
 
 def replay() -> Path:
     """The command that runs a trace through the model."""
-    return compiled("replay", ["model.c", "replay.c"])
+    return compiled("replay", ["model.c", "vhpt.c", "replay.c"])

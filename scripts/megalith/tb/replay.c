@@ -1,12 +1,13 @@
 /*
  * Runs a trace (trace.h) through the model of one chip.
  *
- *     replay CHIP hint=0|1|2|3 asn=on|off [outcomes=FILE] < TRACE
+ *     replay CHIP hint=0|1|2|3 asn=on|off vhpt=KIB [outcomes=FILE] < TRACE
  *
  * Prints a line NAME VALUE for each count, summed over the CPUs. `outcomes` writes a byte for each
  * record: what a reference did (TB_MISS ...), 0 for other events.
  */
 #include "trace.h"
+#include "vhpt.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 static struct tb_model cpus[TB_TRACE_CPUS];
+static struct tb_vhpt tables[TB_TRACE_CPUS];
 static bool used[TB_TRACE_CPUS];
 
 static struct tb_walk walk(void *context, uint64_t va)
@@ -93,7 +95,7 @@ static void report(void)
 
 static void usage(void)
 {
-    fputs("usage: replay CHIP hint=0|1|2|3 asn=on|off [outcomes=FILE] < TRACE\n", stderr);
+    fputs("usage: replay CHIP hint=0|1|2|3 asn=on|off vhpt=KIB [outcomes=FILE] < TRACE\n", stderr);
     exit(2);
 }
 
@@ -108,27 +110,51 @@ static bool is_on(const char *word, const char *name)
     return word[n + 2] == 'n';
 }
 
+/* 0, or a power of two from 32 on. */
+static unsigned kib_of(const char *word)
+{
+    unsigned long kib = 0;
+
+    if (sscanf(word, "vhpt=%lu", &kib) != 1 || kib > VHPT_KIB_MAX || (kib & (kib - 1)) != 0 ||
+        (kib > 0 && kib < 32))
+        usage();
+    return (unsigned)kib;
+}
+
+static void begin(unsigned cpu, const struct tb_chip *chip, unsigned hint, bool asns, unsigned kib)
+{
+    tb_init(&cpus[cpu], chip, hint, asns);
+    if (kib == 0)
+        return;
+    cpus[cpu].vhpt = &tables[cpu];
+    if (!vhpt_init(&tables[cpu], kib)) {
+        perror("vhpt");
+        exit(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct tb_chip *chip = argc > 1 ? tb_chip_named(argv[1]) : NULL;
     char magic[sizeof(TB_TRACE_MAGIC)] = "";
     struct tb_record r;
     FILE *outcomes = NULL;
-    unsigned hint;
+    unsigned hint, kib;
     bool asns;
 
-    if (!chip || argc < 4 || argc > 5)
+    if (!chip || argc < 5 || argc > 6)
         usage();
     if (strncmp(argv[2], "hint=", 5) != 0 || argv[2][5] < '0' || argv[2][5] > '0' + TB_GH_MAX)
         usage();
     hint = (unsigned)(argv[2][5] - '0');
     asns = is_on(argv[3], "asn");
-    if (argc == 5) {
-        if (strncmp(argv[4], "outcomes=", 9) != 0)
+    kib = kib_of(argv[4]);
+    if (argc == 6) {
+        if (strncmp(argv[5], "outcomes=", 9) != 0)
             usage();
-        outcomes = fopen(argv[4] + 9, "wb");
+        outcomes = fopen(argv[5] + 9, "wb");
         if (!outcomes) {
-            perror(argv[4] + 9);
+            perror(argv[5] + 9);
             return 1;
         }
     }
@@ -141,7 +167,7 @@ int main(int argc, char **argv)
         unsigned cpu = r.what >> 4 & 15, did;
 
         if (!used[cpu])
-            tb_init(&cpus[cpu], chip, hint, asns);
+            begin(cpu, chip, hint, asns, kib);
         used[cpu] = true;
         did = play(&cpus[cpu], &r);
         if (outcomes)

@@ -70,7 +70,9 @@ def read(text: str) -> Found:
     of = {what: [x for x in lines if x["what"] == what] for what in ("cpu", "model", "origin")}
     grouped: dict[tuple, list[dict]] = {}
     for counts in of["model"]:
-        grouped.setdefault((counts["chip"], counts["hint"], counts["asns"]), []).append(counts)
+        grouped.setdefault(
+            (counts["chip"], counts["hint"], counts["asns"], counts["vhpt"]), []
+        ).append(counts)
     (machine,) = (line for line in lines if line["what"] == "machine")
     (clock,) = (line for line in lines if line["what"] == "clock")
     return Found(
@@ -173,6 +175,7 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
         f"{found.of_cpus('invalidations'):,} invalidations"
     )
     rows = []
+    hashed = any(model[0]["vhpt"] for model in found.models)
     for n, model in enumerate(found.models):
         first = model[0]
         rows.append(
@@ -180,6 +183,7 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
                 first["chip"],
                 str(8 ** first["hint"]),
                 on[first["asns"]],
+                *([str(first["vhpt"]), f"{found.sum(n, 'vhpt_hits'):,}"] if hashed else []),
                 f"{found.sum(n, 'fetch_misses'):,}",
                 f"{found.sum(n, 'data_misses'):,}",
                 f"{found.sum(n, 'fetch_doubles') + found.sum(n, 'data_doubles'):,}",
@@ -187,7 +191,17 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
                 f"{found.sum(n, 'least'):,} to {found.sum(n, 'most'):,}",
             ]
         )
-    heads = ("chip", "pages", "ASN", "code", "data", "double", "per 1,000", "cycles lost")
+    heads = (
+        "chip",
+        "pages",
+        "ASN",
+        *(("VHPT KiB", "found") if hashed else ()),
+        "code",
+        "data",
+        "double",
+        "per 1,000",
+        "cycles lost",
+    )
     console.print(table("Misses", heads, rows))
     ways = (
         ("section", lambda o: o["section"] or "(none)"),

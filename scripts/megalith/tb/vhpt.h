@@ -1,0 +1,47 @@
+/*
+ * A hashed page table in memory, one for each CPU, as Itanium systems have it (VHPT): at a miss of a
+ * translation buffer a walker looks at the one entry that the page hashes to, and only if that is
+ * of another page PALcode reads the page tables, and replaces the entry.
+ *
+ * An entry maps one page. Its tag is the page and the address space: the number and how often
+ * numbers were begun anew, so that a flush of the buffers costs nothing here, and what it leaves is
+ * never found again. Pages of the upper half of the address space, which the kernel gives ASM,
+ * hash without the number; of the lower half nothing is shared. A block (granularity hint) is not
+ * kept: one invalidation would have to look for up to 512 entries.
+ */
+#ifndef MEGALITH_TB_VHPT_H
+#define MEGALITH_TB_VHPT_H
+
+#include "model.h"
+
+#define VHPT_ENTRY_BYTES 32u
+#define VHPT_KIB_MAX     (1u << 18) /* 256 MiB */
+
+struct vhpt_entry {
+    uint64_t tag; /* 63:32 address space, 31:0 page and whether it is of one only; 0: invalid */
+    struct tb_pte pte;
+};
+
+struct tb_vhpt {
+    struct vhpt_entry *entry;      /* of this program's memory */
+    uint64_t mask;                 /* entries - 1; they are a power of two */
+    uint32_t of_processes, of_all; /* flushes so far, from 1 on */
+    uint64_t walks, hits, replaced;
+};
+
+/* An empty table of `kib` KiB, a power of two from 32 to VHPT_KIB_MAX. False: there is no memory for
+ * it. The caller frees `entry`. */
+bool vhpt_init(struct tb_vhpt *v, unsigned kib);
+
+/* The walker: the entry of that page for this address space number. False: it has another page. */
+bool vhpt_find(struct tb_vhpt *v, uint64_t page, uint64_t asn, struct tb_pte *pte);
+
+/* Write a valid PTE without a hint in place of what its entry holds. */
+void vhpt_put(struct tb_vhpt *v, uint64_t page, uint64_t asn, struct tb_pte pte);
+
+/* Invalidations, as of the buffers: one page, all without ASM, all. */
+void vhpt_drop_page(struct tb_vhpt *v, uint64_t page, uint64_t asn);
+void vhpt_drop_process(struct tb_vhpt *v);
+void vhpt_drop_all(struct tb_vhpt *v);
+
+#endif
