@@ -1,11 +1,12 @@
 """Measures: single operations, the VLM paper's figures 4, 8 and 9, and the paged-pool case.
 
-    make bench                    everything, about fifteen minutes on two cores
+    make bench                    everything, about twenty-five minutes on two cores
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
     scripts/bench linux           calls and faults beside Linux/Alpha's: userland/bench/rows
     scripts/bench translation     random reads on a model of the chips' translation buffers
+    scripts/bench hashed          a sort on a model of a hashed page table, about ten minutes
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/
@@ -34,6 +35,7 @@ from megalith.bench import (
     cases,
     figures,
     growth,
+    hashed,
     linux_rows,
     page,
     plots,
@@ -45,7 +47,7 @@ from megalith.bench.guest import BenchError, build
 from megalith.run.ends import end
 from megalith.run.paths import BUILD
 
-PARTS = ("single", "startup", "pool", "linux", "growth", "translation")
+PARTS = ("single", "startup", "pool", "linux", "growth", "translation", "hashed")
 QUICK = ("single", "startup", "pool")  # tests measure the others
 
 
@@ -100,6 +102,12 @@ def run_translation(folder: Path) -> tuple[list[dict], bool]:
     return rows, show_bounds(translation.bounds(rows))
 
 
+def run_hashed(folder: Path) -> tuple[list[dict], bool]:
+    rows = hashed.execute(hashed.NUMBERS)
+    plots.plot_hashed(rows, folder)
+    return rows, show_bounds(hashed.bounds(rows))
+
+
 def show_bounds(checked: list[figures.Bound]) -> bool:
     """Prints all bounds; are all of them kept?"""
     table = Table(title="Bounds", box=None, pad_edge=False)
@@ -123,7 +131,7 @@ def bless(folder: Path) -> None:
     plots |= {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("holds", "growth")}
     pool = ("uptime", "record", "sizes")
     plots |= {f"pool-{plot}.svg": f"paged-pool-{plot}.svg" for plot in pool}
-    plots["translation.svg"] = "translation-buffer.svg"
+    plots |= {"translation.svg": "translation-buffer.svg", "hashed.svg": "translation-hashed.svg"}
     for made, kept in plots.items():
         if (folder / made).exists():
             shutil.copy(folder / made, page.DATA.parent / kept)
@@ -162,6 +170,7 @@ def main() -> int:
         "pool_tools": [],
         "growth": [],
         "translation": [],
+        "hashed": [],
     }
     data |= page.load(path) if path.exists() else {}
     chosen = arguments.names or list(QUICK if arguments.quick else PARTS)
@@ -187,6 +196,9 @@ def main() -> int:
             kept.append(good)
         if "translation" in chosen:
             data["translation"], good = run_translation(folder)
+            kept.append(good)
+        if "hashed" in chosen:
+            data["hashed"], good = run_hashed(folder)
             kept.append(good)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

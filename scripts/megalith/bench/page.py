@@ -14,7 +14,7 @@ import json
 import re
 from pathlib import Path
 
-from megalith.bench import figures, growth, linux_programs, linux_rows, pool, translation
+from megalith.bench import figures, growth, hashed, linux_programs, linux_rows, pool, translation
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
 from megalith.run.paths import TOP
 
@@ -73,6 +73,7 @@ def parts(data: dict) -> dict[str, str]:
         "headline": figures.headline(rows),
         "growth": growth.growth_table(data["growth"]),
         **translation.parts(data["translation"]),
+        **hashed.parts(data["hashed"]),
         **pool.parts(data["pool"], data["pool_tools"]),
     }
 

@@ -11,7 +11,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-from megalith.bench import figures, growth, pool, translation  # noqa: E402, translation
+from megalith.bench import figures, growth, hashed, pool, translation  # noqa: E402, translation
 from megalith.bench.figures import Row, gib, kind, pick  # noqa: E402
 
 SETTINGS = {
@@ -156,6 +156,18 @@ def _translation(rows: list[Row], ax: Axes) -> None:
     ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1))
 
 
+def _hashed(rows: list[Row], ax: Axes) -> None:
+    places = range(len(rows))
+    share = [100 * (r["misses"] - r["found"]) / rows[0]["misses"] for r in rows]
+    ax.plot(places, share, "o-", color="#c0504d", label="misses left to software, % (modelled)")
+    base = hashed.PAPER[0]
+    measured = [(n, 100 * hashed.PAPER[r["size"]] / base) for n, r in enumerate(rows)
+                if r["size"] in hashed.PAPER]  # fmt: skip
+    ax.plot(*zip(*measured, strict=True), "s--", color="#888", label="the paper's CPU time, %")
+    ax.set_xticks(places, [f"{r['size']:,}" for r in rows])
+    _axes(ax, "Sort of combinations, beside a run without the table", "VHPT_SIZE", "%")
+
+
 def _save(draw: Callable[[Axes], None], path: Path, size: tuple[float, float]) -> None:
     with matplotlib.rc_context(SETTINGS):
         figure, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -188,3 +200,7 @@ def plot_pool(rows: list[Row], texts: list[Row], folder: Path) -> None:
 
 def plot_translation(rows: list[Row], folder: Path) -> None:
     _save(lambda ax: _translation(rows, ax), folder / "translation.svg", (9, 4.2))
+
+
+def plot_hashed(rows: list[Row], folder: Path) -> None:
+    _save(lambda ax: _hashed(rows, ax), folder / "hashed.svg", (7, 4.2))

@@ -1,0 +1,122 @@
+"""A sort with poor locality on a model of a hashed page table: figure 2 of
+docs/translation-buffer.md, after table 1 of the VHPT paper.
+
+One boot with --icount runs userland/bench/combinations beside models of one chip with a table of
+each of the paper's sizes, on one stream of references. Granularity hints are off, as there are none
+in the paper's system.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from megalith.bench.figures import Bound, table
+from megalith.bench.guest import SECONDS, BenchError
+from megalith.run.paths import TOP
+from megalith.tb import plan, report
+
+Row = dict[str, Any]
+
+CHIP = "21264"  # 128 entries for data, as the paper's machine has
+NUMBERS, QUICK_NUMBERS = 42, 20  # 5,245,786 combinations, as the paper; 38,760
+# VHPT_SIZE: the CPU seconds that table 1 of the paper reports.
+PAPER = {0: 18.17, 1: 18.15, 512: 17.23, 2048: 16.42, 8192: 16.61, 262144: 16.34}
+SIZES = (0, 1, 512, 1024, 2048, 4096, 8192, 262144)
+ENTRY_BYTES, PAGE_BYTES = 32, 8192
+# Of the misses that remain beside a table with an entry for each page, software resolves the first
+# of each page and those of pages that meet.
+SOFTWARE_MOST = 0.2
+
+
+def execute(numbers: int) -> list[Row]:
+    """A row for each size of the table."""
+    with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
+        results = Path(folder) / "results"
+        model = f"{CHIP},hints=off,vhpt={'+'.join(map(str, SIZES))},json={results}"
+        words = [str(TOP / "scripts/run"), "--icount", "-m", "2G", "--timeout", SECONDS]
+        words += ["--tb-model", model, "--", "/bench/combinations", str(numbers)]
+        done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
+        if done.returncode:
+            raise BenchError(f"status {done.returncode}: {done.stdout}{done.stderr}")
+        said, found = json.loads(done.stdout), report.read(results.read_text())
+    return [row(n, size, said, found) for n, size in enumerate(SIZES)]
+
+
+def row(n: int, size: int, said: dict, found: report.Found) -> Row:
+    """What the n-th model counted, with a table of that VHPT_SIZE."""
+    return {
+        "size": size,
+        "kib": plan.vhpt_kib(size),
+        "records": said["records"],
+        "bytes": said["bytes"],
+        "instructions": found.instructions,
+        "misses": found.misses(n),
+        "found": found.sum(n, "vhpt_hits"),
+        "doubles": found.sum(n, "fetch_doubles") + found.sum(n, "data_doubles"),
+        "least": found.sum(n, "least"),
+        "most": found.sum(n, "most"),
+    }
+
+
+def largest_needed(rows: list[Row]) -> int:
+    """KiB of a table with an entry for each page of the program's data, a power of two: the sizing
+    rule of the paper."""
+    kib = rows[0]["bytes"] // PAGE_BYTES * ENTRY_BYTES // 1024
+    return plan.vhpt_kib(max(kib, 1))
+
+
+def bounds(rows: list[Row]) -> list[Bound]:
+    """Every table resolves as much as the default one, and one as large as the rule says nearly
+    everything."""
+    enough = next(r for r in rows if r["kib"] >= largest_needed(rows))
+    left = [(r["misses"] - r["found"]) / r["misses"] for r in rows]
+    default = left[SIZES.index(1)]
+    return [
+        Bound(
+            f"misses that software resolves, VHPT_SIZE {enough['size']}",
+            (enough["misses"] - enough["found"]) / enough["misses"],
+            SOFTWARE_MOST,
+            ".3f",
+        ),
+        *(
+            Bound(f"the same, VHPT_SIZE {r['size']}, at most that of 1", share, default, ".4f")
+            for r, share in zip(rows, left, strict=True)
+            if r["size"] > 1
+        ),
+    ]
+
+
+def time_of(r: Row, way: str) -> int:
+    """Cycles, if an instruction takes one."""
+    return r["instructions"] + r[way]
+
+
+def hashed_table(rows: list[Row]) -> str:
+    default = next(r for r in rows if r["size"] == 1)
+    body = []
+    for r in rows:
+        relative = (100 * time_of(r, way) / time_of(default, way) for way in ("least", "most"))
+        paper = PAPER.get(r["size"])
+        body.append(
+            [
+                f"{r['size']}{' (off)' if not r['size'] else ''}",
+                f"{r['kib'] * 1024 // ENTRY_BYTES:,}",
+                f"{r['misses']:,}",
+                f"{100 * r['found'] / r['misses']:.1f} %",
+                f"{r['doubles']:,}",
+                f"{r['least'] / 1e6:,.0f} to {r['most'] / 1e6:,.0f}",
+                " to ".join(f"{value:.1f} %" for value in relative),
+                f"{100 * paper / PAPER[1]:.1f} %" if paper else "",
+            ]
+        )
+    heads = ["VHPT_SIZE", "entries", "misses", "found in the table", "double misses"]
+    heads += ["million cycles lost", "time, of VHPT_SIZE 1", "paper, CPU time"]
+    return table(heads, body)
+
+
+def parts(rows: list[Row]) -> dict[str, str]:
+    return {"tb-hashed": hashed_table(rows)}
