@@ -1,12 +1,13 @@
 """Measures: single operations, the VLM paper's figures 4, 8 and 9, and the paged-pool case.
 
-    make bench                    everything, about twenty-five minutes on two cores
+    make bench                    everything, about twenty minutes on two cores
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
     scripts/bench linux           calls and faults beside Linux/Alpha's: userland/bench/rows
     scripts/bench translation     random reads on a model of the chips' translation buffers
-    scripts/bench hashed          a sort on a model of a hashed page table, about ten minutes
+    scripts/bench hashed          a sort on a model of a hashed page table, two minutes
+    scripts/bench sharing         what shared page tables save in translation buffers
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/
@@ -41,13 +42,14 @@ from megalith.bench import (
     plots,
     pool,
     profile,
+    sharing,
     translation,
 )
 from megalith.bench.guest import BenchError, build
 from megalith.run.ends import end
 from megalith.run.paths import BUILD
 
-PARTS = ("single", "startup", "pool", "linux", "growth", "translation", "hashed")
+PARTS = ("single", "startup", "pool", "linux", "growth", "translation", "hashed", "sharing")
 QUICK = ("single", "startup", "pool")  # tests measure the others
 
 
@@ -106,6 +108,11 @@ def run_hashed(folder: Path) -> tuple[list[dict], bool]:
     rows = hashed.execute(hashed.NUMBERS)
     plots.plot_hashed(rows, folder)
     return rows, show_bounds(hashed.bounds(rows))
+
+
+def run_sharing() -> tuple[list[dict], bool]:
+    rows = sharing.execute(sharing.MIB, sharing.PROCESSES)
+    return rows, show_bounds(sharing.bounds(rows))
 
 
 def show_bounds(checked: list[figures.Bound]) -> bool:
@@ -171,6 +178,7 @@ def main() -> int:
         "growth": [],
         "translation": [],
         "hashed": [],
+        "sharing": [],
     }
     data |= page.load(path) if path.exists() else {}
     chosen = arguments.names or list(QUICK if arguments.quick else PARTS)
@@ -199,6 +207,9 @@ def main() -> int:
             kept.append(good)
         if "hashed" in chosen:
             data["hashed"], good = run_hashed(folder)
+            kept.append(good)
+        if "sharing" in chosen:
+            data["sharing"], good = run_sharing()
             kept.append(good)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -14,7 +14,16 @@ import json
 import re
 from pathlib import Path
 
-from megalith.bench import figures, growth, hashed, linux_programs, linux_rows, pool, translation
+from megalith.bench import (
+    figures,
+    growth,
+    hashed,
+    linux_programs,
+    linux_rows,
+    pool,
+    sharing,
+    translation,
+)
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
 from megalith.run.paths import TOP
 
@@ -74,6 +83,7 @@ def parts(data: dict) -> dict[str, str]:
         "growth": growth.growth_table(data["growth"]),
         **translation.parts(data["translation"]),
         **hashed.parts(data["hashed"]),
+        **sharing.parts(data["sharing"]),
         **pool.parts(data["pool"], data["pool_tools"]),
     }
 
