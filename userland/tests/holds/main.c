@@ -119,7 +119,7 @@ static void grow(const struct growth *g, unsigned n)
 static bool chosen(const char *name, int argc, char **argv)
 {
     for (int i = optind; i < argc; i++)
-        if (strstr(name, argv[i]))
+        if (strcmp(name, argv[i]) == 0)
             return true;
     return optind == argc;
 }
