@@ -195,7 +195,9 @@ static void test_only_read(void)
     char *p = map(1000, RW, ANON);
     pid_t pid;
 
-    ok(sum_of(p, 1000) == 0 && fluid() + 100 > free_pages, "to read 1,000 pages takes few");
+    /* Others that are there take pages meanwhile. */
+    ok(sum_of(p, 1000) == 0 && (fluid() + 100 > free_pages || in_company()),
+       "to read 1,000 pages takes few");
     pid = must_fork();
     if (pid == 0) {
         *word(p, 3) = 1;

@@ -304,6 +304,9 @@ static void ast_amid(void)
     __int64 first = -20 * MS, second = -60 * MS;
     long begin = now_ms();
 
+    /* $CANWAK leaves a wake-up that has come already: use it up. */
+    sys$wake(NULL, NULL);
+    sys$hiber();
     calls = 0;
     sys$setimr(EFN$C_ENF, &first, wake_me, 0, 0);
     sys$setimr(EFN$C_ENF, &second, wake_me, 1, 0);
