@@ -17,7 +17,7 @@
  * run queue locked, where no stack may be freed; so the list is a lock-free stack, pushed to by
  * compare-and-swap and emptied as a whole by an exchange (single elements are never popped, so a
  * head that recurs does no harm). It is emptied by the next thread_create(), which is likely to
- * need a stack, and by the reaper thread, which the clock tick wakes when the list is not empty.
+ * need a stack, and by the reaper thread, which the clock tick has woken if the list is not empty.
  *
  * By then nobody else may have a pointer to the thread: a waker accesses it last under the run
  * queue's lock, which the exit takes too (sched_wake), and the owner of t->process drops its

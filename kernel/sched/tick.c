@@ -3,7 +3,7 @@
  *
  * The clock interrupt of a CPU runs expired timers and, if it is a tick, accounts for the current
  * thread's time and looks whether another one should run, balances the load, checks the other CPUs
- * (watchdog.c) and wakes the reaper. Everything runs at IPL_CLOCK on the CPU concerned. Nothing
+ * (watchdog.c) and calls the reaper. Everything runs at IPL_CLOCK on the CPU concerned. Nothing
  * here can fail after boot.
  */
 #include "arch/alpha/hw/hwrpb.h"

@@ -287,6 +287,12 @@ static void hashed(void)
     is(data(220), TB_MISS | TB_HASHED, "VHPT: another page is");
     tb_invalidate_process(&model);
     is(data(221) & TB_HASHED, 0, "VHPT: nothing after a flush of processes");
+    tb_invalidate_everything(&model);
+    table.of_processes = 0; /* which the 2^24th flush after the next reference would be again */
+    data(230);
+    table.of_processes = (1 << 24) - 1;
+    tb_invalidate_process(&model);
+    is(data(230) & TB_HASHED, 0, "VHPT: nor when the flushes are counted anew");
     tables.page.gh = 3;
     data(512);
     tb_invalidate_page(&model, 512 * PAGE);

@@ -24,7 +24,7 @@ def check_tap(text: str) -> int:
             failed.append(line)
         elif plan:
             planned, seen_plan = int(plan.group(1)), True
-        elif result and result.group(1) and "# TODO" not in line:
+        elif result and result.group(1):
             failed += [*said[-20:], line]
         elif result:
             passed += 1

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
+from pathlib import Path
 
 from megalith.run.paths import TOP
+from megalith.tb import report
 
 SECONDS = "1500"  # of host time for one boot; a busy host is slow
 
@@ -35,3 +38,14 @@ def run_json(machine: list[str], command: list[str]) -> list[dict]:
         return [json.loads(line) for line in done.stdout.splitlines()]
     except json.JSONDecodeError as error:
         raise BenchError(f"{error}: {said}") from None
+
+
+def run_modelled(
+    model: str, machine: list[str], command: list[str]
+) -> tuple[list[dict], report.Found]:
+    """The same under --icount beside models of translation buffers: the objects, and what the
+    models counted."""
+    with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
+        results = Path(folder) / "results"
+        options = ["--icount", *machine, "--tb-model", f"{model},json={results}"]
+        return run_json(options, command), report.read(results.read_text())

@@ -8,15 +8,10 @@ in the paper's system.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from megalith.bench.figures import Bound, table
-from megalith.bench.guest import SECONDS, BenchError
-from megalith.run.paths import TOP
+from megalith.bench.guest import run_modelled
 from megalith.tb import plan, report
 
 Row = dict[str, Any]
@@ -34,15 +29,8 @@ SOFTWARE_MOST = 0.2
 
 def execute(numbers: int) -> list[Row]:
     """A row for each size of the table."""
-    with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
-        results = Path(folder) / "results"
-        model = f"{CHIP},hints=off,vhpt={'+'.join(map(str, SIZES))},json={results}"
-        words = [str(TOP / "scripts/run"), "--icount", "-m", "2G", "--timeout", SECONDS]
-        words += ["--tb-model", model, "--", "/bench/combinations", str(numbers)]
-        done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
-        if done.returncode:
-            raise BenchError(f"status {done.returncode}: {done.stdout}{done.stderr}")
-        said, found = json.loads(done.stdout), report.read(results.read_text())
+    model = f"{CHIP},hints=off,vhpt={'+'.join(map(str, SIZES))}"
+    (said,), found = run_modelled(model, ["-m", "2G"], ["/bench/combinations", str(numbers)])
     return [row(n, size, said, found) for n, size in enumerate(SIZES)]
 
 

@@ -8,14 +8,10 @@ one entry map many of them.
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from megalith.bench.figures import Bound, table
-from megalith.bench.guest import SECONDS, BenchError
-from megalith.run.paths import TOP
+from megalith.bench.guest import run_modelled
 from megalith.tb import plan, report
 
 Row = dict[str, Any]
@@ -29,18 +25,11 @@ DOUBLES_MOST = 0.5
 
 
 def run(mib: int, processes: int, shared: bool) -> report.Found:
-    with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
-        results = Path(folder) / "results"
-        tables = "PAGE_TABLES" if shared else "NOPAGE_TABLES"
-        words = [str(TOP / "scripts/run"), "--icount", "-m", f"{mib + 1024}M"]
-        words += ["--reserve", f"S {mib} /ALLOCATE /ZERO /{tables}", "--timeout", SECONDS]
-        words += ["--tb-model", f"{MODELS},json={results}", "--", "/bench/startup", "--name", "S"]
-        words += ["--size", f"{mib}M", "--processes", str(processes), "--populate"]
-        words += [] if shared else ["--private"]
-        done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
-        if done.returncode:
-            raise BenchError(f"status {done.returncode}: {done.stdout}{done.stderr}")
-        return report.read(results.read_text())
+    tables = "PAGE_TABLES" if shared else "NOPAGE_TABLES"
+    machine = ["-m", f"{mib + 1024}M", "--reserve", f"S {mib} /ALLOCATE /ZERO /{tables}"]
+    command = ["/bench/startup", "--name", "S", "--size", f"{mib}M"]
+    command += ["--processes", str(processes), "--populate", *([] if shared else ["--private"])]
+    return run_modelled(MODELS, machine, command)[1]
 
 
 def execute(mib: int, processes: int) -> list[Row]:

@@ -9,16 +9,11 @@ the beginning and the end of each size are found.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from megalith.bench.figures import Bound, table
-from megalith.bench.guest import SECONDS, BenchError
-from megalith.run.paths import TOP
+from megalith.bench.guest import BenchError, run_modelled
 from megalith.tb import plan, report
 
 Row = dict[str, Any]
@@ -39,17 +34,8 @@ AFTER_KNEE_LEAST = 0.4  # at twice its size: half of the blocks are not in the b
 
 def run(sizes: Sequence[int], reads: int) -> tuple[list[dict], report.Found]:
     """What the program printed, and what the model counted."""
-    with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
-        results = Path(folder) / "results"
-        words = [str(TOP / "scripts/run"), "--icount", "-m", f"{sizes[-1] + 2048}M"]
-        words += ["--reserve", f"TB {sizes[-1]} /ALLOCATE /PAGE_TABLES", "--timeout", SECONDS]
-        words += ["--tb-model", f"{MODELS},json={results}", "--"]
-        words += ["/bench/random", "TB", str(reads), *map(str, sizes)]
-        done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
-        if done.returncode:
-            raise BenchError(f"status {done.returncode}: {done.stdout}{done.stderr}")
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        return lines, report.read(results.read_text())
+    machine = ["-m", f"{sizes[-1] + 2048}M", "--reserve", f"TB {sizes[-1]} /ALLOCATE /PAGE_TABLES"]
+    return run_modelled(MODELS, machine, ["/bench/random", "TB", str(reads), *map(str, sizes)])
 
 
 def clock_at(found: report.Found, times: Sequence[int]) -> list[report.Clock]:

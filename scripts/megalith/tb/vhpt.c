@@ -7,6 +7,7 @@
 #define UPPER_HALF (UINT64_C(1) << (TB_VA_BITS - TB_PAGE_SHIFT - 1))
 #define ONE_SPACE  (UINT64_C(1) << 31) /* the tag is of one address space */
 #define ASN_BITS   8
+#define FLUSH_BITS (32 - ASN_BITS)
 /* Neighbouring processes begin 1,021 entries apart: a prime, so that the same page of several of
  * them seldom meets. Pages of one process are next to each other. */
 #define STEP 1021
@@ -73,10 +74,17 @@ void vhpt_drop_page(struct tb_vhpt *v, uint64_t page, uint64_t asn)
         e->tag = 0;
 }
 
-void vhpt_drop_process(struct tb_vhpt *v) { v->of_processes++; }
+/* The tag has 24 bits for the flushes: when they begin anew, so does the table. */
+void vhpt_drop_process(struct tb_vhpt *v)
+{
+    if (++v->of_processes < UINT32_C(1) << FLUSH_BITS)
+        return;
+    memset(v->entry, 0, (v->mask + 1) * sizeof(*v->entry));
+    v->of_processes = 1;
+}
 
 void vhpt_drop_all(struct tb_vhpt *v)
 {
-    v->of_processes++;
+    vhpt_drop_process(v);
     v->of_all++;
 }
