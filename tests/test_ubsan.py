@@ -16,7 +16,7 @@ KERNEL = TOP / "build/ubsan/megalith.elf"
 
 # One of each kind of work: memory, sections, processes and signals, files, names, bad arguments.
 PROGRAMS = ["memory_services", "section_services", "process", "files", "logical_names"]
-PROGRAMS += ["bad_arguments", "sched_kernel", "pool_stress", "shared_fuzz", "threads"]
+PROGRAMS += ["bad_arguments", "sched_kernel", "threads"]
 
 
 def on_ubsan(*command: str, **how):

@@ -49,7 +49,7 @@
 #define BUFFERS    6
 #define BUFFER     2048ul /* bytes of each */
 #define UNTOUCHED  0x11
-#define DRAWS      6     /* of arguments for each call that has no example */
+#define DRAWS      4     /* of arguments for each call that has no example */
 #define EXAMPLE_MS 10000 /* time for a call that ends by itself */
 #define DRAWN_MS   200   /* time for one that may wait for ever */
 

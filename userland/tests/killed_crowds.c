@@ -1,6 +1,5 @@
 // TAP
 // RUN: --smp 1 --icount -m 1G
-// RUN: --smp 2 -m 1G
 // RUN: --smp 4 -m 1G
 // SECONDS: 120
 /*

@@ -1,6 +1,5 @@
 // TAP
 // RUN: --smp 1 --icount -m 1G
-// RUN: --smp 2 -m 1G
 // RUN: --smp 4 -m 1G
 // SECONDS: 120
 /*
@@ -31,7 +30,7 @@
 #define LONGEST 150000ul /* ns in one hold, in which some whom it wakes run, too; all: 1,460,000 */
 
 #define RANGES 8000u
-#define ROUNDS 8 /* of a process that unlocks and waits */
+#define ROUNDS 4 /* of a process that unlocks and waits */
 
 static uint32_t *ready; /* shared */
 
