@@ -17,7 +17,7 @@ import pytest
 from lib.guest import run_guest
 from lib.processes import wait_for
 from megalith.run import command as run_command
-from megalith.run import frames
+from megalith.run import frames, image
 from megalith.run.machine import Machine
 from megalith.run.monitor import MonitorError
 from megalith.run.paths import TOP
@@ -275,9 +275,9 @@ def test_the_image_has_the_programs_that_the_command_names() -> None:
 
 def test_a_program_is_what_has_a_source() -> None:
     """Neither headers nor beginnings of names are asked of make, which has no rule for them."""
-    assert all(map(run_command.is_program, ("tests/wait_many", "tests/failure", "bench/pool")))
+    assert all(map(image.is_program, ("tests/wait_many", "tests/failure", "bench/pool")))
     for name in ("bench/alone", "bench/bench", "tests/s", "tests/nosuch"):
-        assert not run_command.is_program(name)
+        assert not image.is_program(name)
 
 
 # When nothing reads the console it is full, and the machine waits a second before it powers off.

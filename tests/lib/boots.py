@@ -22,7 +22,7 @@ import traceback
 from dataclasses import dataclass
 
 from megalith import __main__ as tool
-from megalith.run import command, ends
+from megalith.run import ends, image
 from megalith.run.paths import SMALL_INITRD, TOP
 
 REQUEST_MAX = 1 << 18  # bytes: the words and the environment
@@ -66,7 +66,7 @@ def serve(control: socket.socket) -> None:
     ends.end_with_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave nothing to be waited for
     if SMALL_INITRD.is_file():
-        command.files_of(SMALL_INITRD, SMALL_INITRD.stat().st_mtime_ns)
+        image.files_of(SMALL_INITRD, SMALL_INITRD.stat().st_mtime_ns)
     gc.collect()
     gc.freeze()  # a collection in a child would copy the pages of all objects
     while True:

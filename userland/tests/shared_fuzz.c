@@ -125,8 +125,8 @@ static void set_vectors(void)
 static void set_services(void)
 {
     for (unsigned i = 0; i < 4; i++) {
-        int n = snprintf(arena->string[i], 32, draw(3) ? "SF%u" : "LNM$PROCESS",
-                         (unsigned)draw(20));
+        static const char *const forms[] = {"SF%u", "SF%u", "SF%u", "LNM$PROCESS", "/bin/true"};
+        int n = snprintf(arena->string[i], 32, forms[draw(5)], (unsigned)draw(20));
 
         arena->descriptor[i] = (struct dsc64$descriptor_s){
             1, 14, 1, -1, (unsigned long)n, arena->string[i]};
@@ -268,6 +268,7 @@ static const struct shape {
     {VMS_CREMBX, "K"},
     {VMS_QIO, "K"},
     {VMS_GETDVI, "K"},
+    {VMS_CREPRC, "K"},
     {MEGA_SYS_LOGICAL, "DnnB"},
     {MEGA_SYS_INFO, "nnBn"},
 };

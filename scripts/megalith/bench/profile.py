@@ -29,6 +29,7 @@ from rich.table import Table
 from megalith.bench import linux_base, linux_rows
 from megalith.bench.guest import BenchError, build
 from megalith.run import command as run_command
+from megalith.run import image
 from megalith.run.ends import end
 from megalith.run.libraries import libraries_of
 from megalith.run.paths import BUILD, TOP
@@ -187,7 +188,7 @@ def flame_graph(stacks: Stacks, title: str) -> str:
 
 def programs_of(options: argparse.Namespace, words: list[str]) -> dict[str, Path]:
     """Programs with symbols that this run can start: those of /bin, and those that are named."""
-    named = run_command.named_programs(words, options.additions)
+    named = image.named_programs(words, options.additions)
     added = {name.strip("/") for _, name in options.additions}
     files = {
         name: path

@@ -20,22 +20,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from types import FrameType
 
+from megalith.run import image
 from megalith.run import machine as machines
 from megalith.run import recording as recordings
-from megalith.run.initrd import Archive
-from megalith.run.libraries import libraries_of
 from megalith.run.machine import Machine, MachineError, Settings
 from megalith.run.paths import (
     BUILD,
     BUSYBOX,
-    INITRD,
     KERNEL,
-    SMALL_INITRD,
-    STRIPPED,
     TOP,
     symbols_of_socket,
 )
@@ -50,14 +45,6 @@ REPLAY_FACTOR = 4
 REPLAY_SECONDS = 60
 
 ENTROPY = Path("/dev/urandom")
-
-CONFIG = "boot/config"
-COMMAND_LINE = "boot/cmdline"
-STARTUP = "etc/startup"  # the start-up script, which runs before the command
-# The script has no input, and its output is none of the command's.
-RUN_STARTUP = (
-    f'sh /{STARTUP} </dev/null >&2 || echo sh: /{STARTUP} ended with status $? >&2; exec "$@"'
-)
 
 
 def _memory(text: str) -> int:
@@ -343,84 +330,6 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def configuration(options: argparse.Namespace) -> bytes | None:
-    """The configuration blob that the options request, or none. Raises SysmanError, OSError."""
-    if not (options.config or options.parameters or options.reservations):
-        return None
-    from sysman.configuration import Configuration
-
-    wanted = Configuration.load(options.config) if options.config else Configuration()
-    for parameter in options.parameters:
-        wanted.set_parameter(parameter)
-    for reservation in options.reservations:
-        wanted.reserve(reservation)
-    return wanted.to_bytes()
-
-
-def _programs() -> Path:
-    """The initrd. The tests set MEGALITH_INITRD=small for the one with the shell and the utilities
-    of userland/bin, which every machine can build."""
-    return SMALL_INITRD if os.environ.get("MEGALITH_INITRD") == "small" else INITRD
-
-
-def named_programs(command: list[str], additions: list[tuple[Path, str]]) -> set[str]:
-    """Programs of /tests and /bench that the command names, or a script that is added."""
-    texts = [" ".join(command)]
-    for path, _name in additions:
-        head = path.read_bytes()[:65536]
-        if b"\0" not in head:
-            texts.append(head.decode(errors="replace"))
-    return set(re.findall(r"/((?:tests|bench)/\w+)", "\n".join(texts)))
-
-
-def is_program(name: str) -> bool:
-    """Is there a source of tests/NAME or bench/NAME, a file or a folder?"""
-    place = TOP / "userland" / name
-    return place.with_name(f"{place.name}.c").is_file() or any(place.glob("*.c"))
-
-
-def test_programs(options: argparse.Namespace, command: list[str]) -> set[str]:
-    """The programs of /tests and /bench that this run needs besides those of the image."""
-    if options.tests:
-        folders = (TOP / "userland/tests", TOP / "userland/bench")
-        named = {f"{path.parent.name}/{path.stem}" for f in folders for path in f.iterdir()}
-    else:
-        named = named_programs(command, options.additions)
-    return set(filter(is_program, named))
-
-
-@cache
-def files_of(path: Path, _changed: int) -> dict[str, tuple[int, bytes]]:
-    """The files of an initrd that was last changed then: a process that starts many machines reads
-    it once."""
-    return Archive.from_bytes(path.read_bytes()).files
-
-
-def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
-    archive = Archive()
-    # The files that the kernel needs first come first.
-    blob = configuration(options)
-    if blob is not None:
-        archive.add(CONFIG, blob, 0o644)
-    if command:
-        if any(name.strip("/") == STARTUP for _, name in options.additions):
-            command = ["/bin/sh", "-c", RUN_STARTUP, "sh", *command]
-        words = b"".join(os.fsencode(word) + b"\0" for word in command)
-        archive.add(COMMAND_LINE, words, 0o644)
-    programs = _programs()
-    archive.files |= files_of(programs, programs.stat().st_mtime_ns)
-    for name in sorted(test_programs(options, command)):
-        if name not in archive.files and (STRIPPED / name).is_file():
-            archive.add_file(STRIPPED / name, name)
-    added = {name.strip("/") for _, name in options.additions}
-    for name, path in libraries_of([path.read_bytes() for path, _ in options.additions]).items():
-        if name not in added:
-            archive.add(name, path.read_bytes())
-    for path, name in options.additions:
-        archive.add_file(path, name)
-    return archive.to_bytes()
-
-
 def default_cpus(options: argparse.Namespace) -> int:
     if options.schedule is not None:
         return machines.CPUS_MAX
@@ -468,7 +377,7 @@ def settings(
     if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:
         raise MachineError(f"the kernel's command line holds {machines.COMMAND_LINE_MAX} bytes")
     return Settings(
-        initrd=initrd(options, command),
+        initrd=image.initrd(options, command),
         kernel=options.kernel,
         memory=options.memory,
         cpus=options.smp or default_cpus(options),
@@ -712,7 +621,7 @@ def main(
     from sysman.errors import SysmanError
 
     try:
-        if not build(test_programs(options, command)):
+        if not build(image.test_programs(options, command)):
             return STATUS_CANNOT_START
         if options.replay is not None:
             return replay(options, inspection)

@@ -1,0 +1,128 @@
+"""The initrd of a run: which programs and files the machine starts with."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+from megalith.run.initrd import Archive
+from megalith.run.libraries import libraries_of
+from megalith.run.paths import INITRD, SMALL_INITRD, STRIPPED, TOP
+
+Files = dict[str, tuple[int, bytes]]
+
+CONFIG = "boot/config"
+COMMAND_LINE = "boot/cmdline"
+STARTUP = "etc/startup"  # the start-up script, which runs before the command
+# The script has no input, and its output is none of the command's.
+RUN_STARTUP = (
+    f'sh /{STARTUP} </dev/null >&2 || echo sh: /{STARTUP} ended with status $? >&2; exec "$@"'
+)
+
+
+def configuration(options: argparse.Namespace) -> bytes | None:
+    """The configuration blob that the options request, or none. Raises SysmanError, OSError."""
+    if not (options.config or options.parameters or options.reservations):
+        return None
+    from sysman.configuration import Configuration
+
+    wanted = Configuration.load(options.config) if options.config else Configuration()
+    for parameter in options.parameters:
+        wanted.set_parameter(parameter)
+    for reservation in options.reservations:
+        wanted.reserve(reservation)
+    return wanted.to_bytes()
+
+
+def _for_tests() -> bool:
+    return os.environ.get("MEGALITH_INITRD") == "small"
+
+
+def _heads(additions: list[tuple[Path, str]]) -> list[bytes]:
+    return [path.read_bytes()[:65536] for path, _name in additions]
+
+
+def _texts(command: list[str], additions: list[tuple[Path, str]]) -> str:
+    """The words of the command, and the scripts that are added."""
+    scripts = [head.decode(errors="replace") for head in _heads(additions) if b"\0" not in head]
+    return "\n".join([" ".join(command), *scripts])
+
+
+def named_programs(command: list[str], additions: list[tuple[Path, str]]) -> set[str]:
+    """Programs of /tests and /bench that the command names, or a script that is added."""
+    return set(re.findall(r"/((?:tests|bench)/\w+)", _texts(command, additions)))
+
+
+def is_program(name: str) -> bool:
+    """Is there a source of tests/NAME or bench/NAME, a file or a folder?"""
+    return bool(sources_of(name))
+
+
+def sources_of(name: str) -> list[Path]:
+    place = TOP / "userland" / name
+    return [*place.parent.glob(f"{place.name}.c"), *place.glob("*.c")]
+
+
+def test_programs(options: argparse.Namespace, command: list[str]) -> set[str]:
+    """The programs of /tests and /bench that this run needs besides those of the image."""
+    if options.tests:
+        folders = (TOP / "userland/tests", TOP / "userland/bench")
+        named = {f"{path.parent.name}/{path.stem}" for f in folders for path in f.iterdir()}
+    else:
+        named = named_programs(command, options.additions)
+    return set(filter(is_program, named))
+
+
+@cache
+def files_of(path: Path, _changed: int) -> Files:
+    """The files of an initrd that was last changed then: a process that starts many machines reads
+    it once."""
+    return Archive.from_bytes(path.read_bytes()).files
+
+
+def built(options: argparse.Namespace, command: list[str], tests: set[str]) -> Files:
+    """The files of the initrd that has been built. Tests set MEGALITH_INITRD=small for the one with
+    the shell and the utilities of userland/bin, which every machine can build. They boot a thousand
+    times, so they get those programs only whose names are in the command, or in a string of a
+    program that it names; but all where a program is added that may start any."""
+    path = SMALL_INITRD if _for_tests() else INITRD
+    files = files_of(path, path.stat().st_mtime_ns)
+    unknown = any(head.startswith(b"\x7fELF") for head in _heads(options.additions))
+    if not _for_tests() or not command or unknown:
+        return files
+    strings = [re.findall(r'"[^"\n]+"', p.read_text()) for name in tests for p in sources_of(name)]
+    text = _texts(command, options.additions) + "\n".join(map("\n".join, strings))
+    kept = {f"bin/{word}" for word in {"sh", *re.findall(r"\w+", text)}} | tests
+    return {
+        name: file
+        for name, file in files.items()
+        if not file[1].startswith(b"\x7fELF") or name in kept
+    }
+
+
+def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
+    archive = Archive()
+    # The files that the kernel needs first come first.
+    blob = configuration(options)
+    if blob is not None:
+        archive.add(CONFIG, blob, 0o644)
+    if command:
+        if any(name.strip("/") == STARTUP for _, name in options.additions):
+            command = ["/bin/sh", "-c", RUN_STARTUP, "sh", *command]
+        words = b"".join(os.fsencode(word) + b"\0" for word in command)
+        archive.add(COMMAND_LINE, words, 0o644)
+    tests = test_programs(options, command)
+    archive.files |= built(options, command, tests)
+    for name in sorted(tests):
+        if name not in archive.files and (STRIPPED / name).is_file():
+            archive.add_file(STRIPPED / name, name)
+    added = {name.strip("/") for _, name in options.additions}
+    for name, path in libraries_of([path.read_bytes() for path, _ in options.additions]).items():
+        if name not in added:
+            archive.add(name, path.read_bytes())
+    for path, name in options.additions:
+        archive.add_file(path, name)
+    return archive.to_bytes()
