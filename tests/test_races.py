@@ -16,7 +16,7 @@ from megalith.verify.records import found, write_figures
 KERNEL = TOP / "build/races/megalith.elf"
 OPTIONS = ("--kernel", str(KERNEL))
 
-PROGRAMS = [("sched_kernel", 2), ("process", 2), ("signals", 4), ("shared_fuzz", 4)]
+PROGRAMS = [("sched_kernel", 2), ("signals", 4), ("shared_fuzz", 4)]
 # On two CPUs: a host of two cores runs no more of them at a time, and 64 threads that wake
 # each other take twice as long on four. `make test-races` has both.
 PROGRAMS += [("threads", 2)]

@@ -46,8 +46,8 @@ def figure(what: str, done: Done) -> str:
 
 
 def test_random_walk() -> None:
-    """10 seconds by 8 processes on 4 CPUs; `make soak` walks for ten minutes."""
-    done = walk("--seconds", "10", "--seed", "1", smp=4, timeout=180)
+    """6 seconds by 8 processes on 4 CPUs; `make soak` walks for ten minutes."""
+    done = walk("--seconds", "6", "--seed", "1", smp=4, timeout=180)
     assert int(figure("operations", done)) > 1000
     assert int(figure("checks on the way", done)) > 0
     # An operation that is always refused would look like one that works.
@@ -56,7 +56,7 @@ def test_random_walk() -> None:
 
 
 def test_random_walk_in_domains() -> None:
-    walk("--seconds", "4", "--seed", "2", smp=2, options=("--set", "RADS=2"))
+    walk("--seconds", "2", "--seed", "2", smp=2, options=("--set", "RADS=2"))
 
 
 @pytest.mark.parametrize("options", [(), ("--icount",)], ids=["", "icount"])

@@ -613,6 +613,24 @@ void sched_preempt(void)
     ipl_set(old);
 }
 
+/* Other interrupts are let in between the one that asked for the reschedule and the switch, which
+   take some thousand instructions together when many threads are ready. Those find the reschedule
+   pending too, and leave it to this one: else each would be taken on top of the last, down the
+   stack. Threads are not moved meanwhile, so c stays this CPU's. */
+void sched_preempt_late(void)
+{
+    struct cpu *c = cpu_self();
+    ipl_t ipl;
+
+    if (__atomic_load_n(&c->preempting, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&c->preempting, 1, __ATOMIC_RELAXED);
+    ipl = ipl_set(IPL_NONE);
+    ipl_set(ipl);
+    __atomic_store_n(&c->preempting, 0, __ATOMIC_RELAXED);
+    sched_preempt();
+}
+
 /* Another thread was ready a moment ago. pc: of the call of thread_yield(). */
 static void __attribute__((noinline)) yield_slowly(uint64_t pc)
 {

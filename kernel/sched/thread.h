@@ -163,9 +163,10 @@ static inline bool thread_killed(void)
 }
 /* Let another ready thread of the same priority run. IPL 0, no spinlock. */
 void thread_yield(void);
-/* Switch to another thread if a reschedule is pending. Called at IPL 0, or on the way out of an
- * interrupt that was taken at IPL 0. */
+/* Switch to another thread if a reschedule is pending. Called at IPL 0. */
 void sched_preempt(void);
+/* The same on the way out of an interrupt that was taken at IPL 0, at that interrupt's IPL. */
+void sched_preempt_late(void);
 void thread_sleep_ns(uint64_t ns); /* uninterruptible; IPL 0, no spinlock */
 /* Sleep until clock_ns() reaches deadline_ns. Returns 0, or -EINTR with WAIT_INTERRUPTIBLE. IPL 0,
  * no spinlock. */

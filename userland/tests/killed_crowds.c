@@ -166,7 +166,7 @@ static void semaphores(void)
 
 /* ---- messages ---- */
 
-#define MEMBERS 1000     /* who send, and who wait for what nobody sends */
+#define MEMBERS (counted() ? 1000u : 300u) /* who send, and who wait for what nobody sends */
 #define LONGEST 400000ul /* ns in a hold of the queue's mutex; all: 13,000,000 */
 #define LONGEST_ONE \
     4500ul /* of one message, shown to all who wait for others, of whom one runs; all: 130,000 */
@@ -347,7 +347,7 @@ static void full_queue(void)
 
 /* ---- logical names ---- */
 
-#define NAMES     100000
+#define NAMES     (counted() ? 100000u : 30000u)
 #define FEW_NAMES 500
 #define LATEST    4000000ul /* ns, the CPU time of others included */
 

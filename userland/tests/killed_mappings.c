@@ -3,7 +3,7 @@
 // RUN: --smp 4 -m 1G
 // SECONDS: 120
 /*
- * A process that a signal ends amid a call over 60,000 mappings, which have no pages before, leaves
+ * A process that a signal ends amid a call over many mappings, which have no pages before, leaves
  * the call soon; and amid one over as many descriptors or regions. It shares its address space and
  * its descriptors, which therefore do not end with it; its own alarm ends it, so that nobody else
  * need run for that.
@@ -29,12 +29,12 @@
 #include <unistd.h>
 #include <vadef.h>
 
-#define PAGE     8192ul
-#define MAPPINGS 60000ul
-#define BYTES    (MAPPINGS * PAGE)
-#define LATEST   400000ul
-#define UNDONE   9000000ul /* for who must undo what it has done */
+#define PAGE   8192ul
+#define BYTES  (mappings * PAGE)
+#define LATEST 400000ul
+#define UNDONE 9000000ul /* for who must undo what it has done */
 
+static uint64_t mappings = 60000; /* those whose ends are measured */
 static char *area;
 static char stack[65536] __attribute__((aligned(16)));
 static volatile uint64_t begun, ended; /* when the call began and ended; 0: it has not */
@@ -46,7 +46,7 @@ static void make(void)
                 0);
     if (area == MAP_FAILED)
         bail_out("no memory");
-    for (uint64_t k = 0; k < MAPPINGS; k += 2)
+    for (uint64_t k = 0; k < mappings; k += 2)
         if (mprotect(area + k * PAGE, PAGE, PROT_READ | PROT_EXEC))
             bail_out("no mappings: %s", strerror(errno));
 }
@@ -54,11 +54,11 @@ static void make(void)
 /* As many descriptors. */
 static void make_files(void)
 {
-    struct rlimit most = {MAPPINGS + 10, MAPPINGS + 10};
+    struct rlimit most = {mappings + 10, mappings + 10};
 
     if (setrlimit(RLIMIT_NOFILE, &most))
         bail_out("no descriptors: %s", strerror(errno));
-    for (uint64_t k = 0; k < MAPPINGS; k++)
+    for (uint64_t k = 0; k < mappings; k++)
         if (dup2(0, (int)k + 10) < 0)
             bail_out("no descriptor: %s", strerror(errno));
 }
@@ -69,7 +69,7 @@ static void make_regions(void)
     static bool made;
 
     munmap(area, BYTES);
-    for (uint64_t k = 0; k < MAPPINGS && !made; k++) {
+    for (uint64_t k = 0; k < mappings && !made; k++) {
         struct _generic_64 id;
         uint64_t length;
         void *va;
@@ -80,7 +80,7 @@ static void make_regions(void)
     made = true;
 }
 
-static int close_all(void) { return close_range(10, MAPPINGS + 9, 0); }
+static int close_all(void) { return close_range(10, mappings + 9, 0); }
 
 /* What it has copied is freed. */
 static int fork_all(void)
@@ -173,6 +173,8 @@ static void test(unsigned n)
 
 int main(void)
 {
+    if (!counted())
+        mappings = 20000;
     for (unsigned n = 0; n < sizeof(calls) / sizeof(calls[0]); n++)
         test(n);
     return tap_done();

@@ -222,7 +222,7 @@ int main(int argc, char **argv)
 {
     unsigned long start = argc > 1 ? strtoul(argv[1], NULL, 0)
                                    : (unsigned long)time(NULL) * 2654435761u + 1;
-    long seconds = argc > 2 ? atol(argv[2]) : 4;
+    long seconds = argc > 2 ? atol(argv[2]) : 2;
     long before, after;
     int bad = 0, status;
 

@@ -585,7 +585,7 @@ static int round_of(uint64_t seed, unsigned workers, long ms)
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
-    long seconds = argc > 2 ? atol(argv[2]) : 4;
+    long seconds = argc > 2 ? atol(argv[2]) : 2;
     unsigned workers = argc > 3 ? (unsigned)atoi(argv[3]) : 6;
     struct totals before = {0}, after;
 

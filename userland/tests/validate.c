@@ -1,6 +1,6 @@
 // TAP
 // KERNEL: test
-// RUN: --reserve 'HINTED 16 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'PROMISED 8 /NOALLOCATE'
+// RUN: -m 256M --reserve 'HINTED 16 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'PROMISED 8 /NOALLOCATE'
 // SECONDS: 120
 /*
  * The kernel's self-check. It must find no error in a consistent system, also while processes fork,
@@ -186,7 +186,7 @@ static void busy(void)
 {
     pid_t pids[WORKERS];
     struct mega_validate m;
-    long end = now_ms() + 4000, worst = 0;
+    long end = now_ms() + 1500, worst = 0;
     uint64_t spaces = 0, pipes = 0, mappings = 0;
     int runs = 0, good = 0;
 

@@ -242,9 +242,7 @@
     and t0, PS_USER, t1
     bne t1, user_exit
     /*
-     * Return to kernel mode: a thread at IPL 0 is preempted if a reschedule is pending. This is
-     * done at the interrupt's IPL: at 0, the next pending interrupt would be taken on top of this
-     * one and find the reschedule still pending, and so on down the stack.
+     * Return to kernel mode: a thread at IPL 0 is preempted if a reschedule is pending.
      */
     and t0, 7, t0
     bne t0, 1f
@@ -259,7 +257,7 @@
     ldq t1, TF_GP(sp)
     cmpeq t1, gp, t1
     beq t1, 1f
-    jsr ra, sched_preempt
+    jsr ra, sched_preempt_late
 1:  RESTORE_RTI
     END entry_interrupt
 

@@ -23,6 +23,7 @@ struct cpu {
     uint32_t resched;    /* atomic: a reschedule is pending; set by sched, read by entry code */
     uint32_t pcb_live;   /* offset in pcb[] of the one that is loaded; own CPU, IPL above 0 */
     uint32_t fp_stale;   /* its floating-point registers may differ from 0; own CPU, IPL_CLOCK */
+    uint32_t preempting; /* an interrupt is about to preempt; own CPU (sched_preempt_late) */
     uint64_t interrupts; /* device interrupts taken; own CPU */
     uint64_t unaligned;  /* user accesses fixed up on it; atomic, relaxed: a statistic */
     /* Cycles spent in interrupt handlers, and waiting for spinlocks, while the CPU ran a thread [0]
