@@ -25,7 +25,7 @@
 #define PAGE   8192UL
 #define WORDS  (PAGE / 8)
 #define POISON 0xDEADFEEDDEADFEEDUL
-#define BYTES  (12 * MIB) /* for each kind of owner */
+#define BYTES  (24 * MIB) /* for each kind of owner: over a tenth of the memory */
 
 static uint64_t seen, looked; /* quadwords that were not zero; pages checked */
 

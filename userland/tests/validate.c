@@ -1,6 +1,7 @@
 // TAP
 // KERNEL: test
-// RUN: -m 256M --reserve 'HINTED 16 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'PROMISED 8 /NOALLOCATE'
+// RUN: -m 256M
+// RUN: --reserve 'HINTED 16 /ALLOCATE /ZERO /PAGE_TABLES' --reserve 'PROMISED 8 /NOALLOCATE'
 // SECONDS: 120
 /*
  * The kernel's self-check. It must find no error in a consistent system, also while processes fork,
