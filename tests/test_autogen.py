@@ -42,12 +42,14 @@ def boot(tmp_path: Path, configuration: Configuration, memory: str, whole: bool 
     file = tmp_path / "cfg"
     configuration.save(file)
     script = "sysman reserved_memory show; show memory /physical"
+    # Another program might be added, which might start any: so the image is whole.
+    options = ["--config", str(file), "--add", str(STRIPPED / "bin/true") + ":/added"]
     done = run_guest(
         "/bin/sh",
         "-c",
         script,
         memory=memory,
-        options=("--config", str(file)),
+        options=options,
         timeout=120,
         users_image=whole,
     )

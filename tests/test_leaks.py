@@ -20,7 +20,7 @@ LEAKS = {
     "promise": r"1 pages are promised, but sections and reservations owe 0",
     "stack": r"leak: \d+ kernel stacks for \d+ threads",
     "thread": r"leak: thread \d+ \(forgotten\) is left over",
-    "inode_reference": r"leak: file show has 2 references, 1 without open files",
+    "inode_reference": r"leak: file complete has 2 references, 1 without open files",
     "object_reference": r"object \S+: 0 entries, counted as 0, 1 holders, refs 2",
     "file_reference": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: .*open file",
     "section_share": r"section LEFT: 0 mappings, counted as 0, and 0 holds, 1 shares",

@@ -61,7 +61,7 @@ static bool inode_reference(void)
     const struct io_cred root = {0};
     struct inode *i;
 
-    return tree_lookup(&root, NULL, "/bin/show", true, &i) == 0;
+    return tree_lookup(&root, NULL, "/etc/complete", true, &i) == 0;
 }
 
 static bool object_reference(void)
@@ -69,7 +69,7 @@ static bool object_reference(void)
     const struct io_cred root = {0};
     struct inode *i;
 
-    if (tree_lookup(&root, NULL, "/bin/show", true, &i) != 0)
+    if (tree_lookup(&root, NULL, "/etc/complete", true, &i) != 0)
         return false;
     object_ref(i->object);
     inode_unref(i);

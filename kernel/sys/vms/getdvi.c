@@ -1,6 +1,7 @@
 /*
  * $GETDVI: information on a device, which a channel or a name leads to. All facts are noted before
- * the first item is answered. Items that describe volumes are not implemented: there are no disks.
+ * the first item is answered. Items that describe volumes are not implemented: no channel leads to
+ * a disk.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/megalith/devices.h"

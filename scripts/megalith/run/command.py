@@ -376,8 +376,14 @@ def settings(
     line = " ".join(words)
     if len(os.fsencode(line)) > machines.COMMAND_LINE_MAX:
         raise MachineError(f"the kernel's command line holds {machines.COMMAND_LINE_MAX} bytes")
+    initrd = image.initrd(options, command)
+    if len(initrd) + machines.MEMORY_REST > options.memory:
+        raise MachineError(
+            f"the programs and files of this run are {len(initrd) >> 20} MiB, for which "
+            f"{options.memory >> 20} MiB of memory are not enough (-m)"
+        )
     return Settings(
-        initrd=image.initrd(options, command),
+        initrd=initrd,
         kernel=options.kernel,
         memory=options.memory,
         cpus=options.smp or default_cpus(options),

@@ -95,7 +95,7 @@ def built(options: argparse.Namespace, command: list[str], tests: set[str]) -> F
         return files
     strings = [re.findall(r'"[^"\n]+"', p.read_text()) for name in tests for p in sources_of(name)]
     text = _texts(command, options.additions) + "\n".join(map("\n".join, strings))
-    kept = {f"bin/{word}" for word in {"sh", *re.findall(r"\w+", text)}} | tests
+    kept = {f"bin/{word}" for word in {"sh", *re.findall(r"\w+", text.lower())}} | tests
     return {
         name: file
         for name, file in files.items()

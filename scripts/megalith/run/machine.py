@@ -27,6 +27,7 @@ from megalith.run.serial_lines import FileLine
 GIB = 1 << 30
 KSEG = 0xFFFFFC0000000000  # where physical memory appears in the kernel's addresses
 MEMORY_MIN = 64 << 20
+MEMORY_REST = 16 << 20  # beside the initrd, which stays where the emulator has put it
 MEMORY_MAX = 1000 * GIB
 CPUS_MAX = 4
 IDE_CHANNELS = 2  # a disk at each
