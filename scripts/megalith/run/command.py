@@ -355,6 +355,13 @@ def entropy(options: argparse.Namespace) -> Path | None:
     return None if exact or not os.access(ENTROPY, os.R_OK) else ENTROPY
 
 
+def input_is_empty() -> bool:
+    """Is standard input /dev/null? Then a run with --icount need not hear of its end, which would
+    come at any moment and change what follows."""
+    source = _standard_input()
+    return source is None or os.fstat(source).st_rdev == os.stat(os.devnull).st_rdev
+
+
 def settings(
     options: argparse.Namespace,
     command: list[str],
@@ -365,12 +372,14 @@ def settings(
     words = ["cmd"] if command else [terminal_word()]
     if options.schedule is not None:
         shift = Settings(b"", schedule=options.schedule).shift
-        words += [f"schedule={options.schedule}", f"shift={shift}", "noinput"]
+        words += [f"schedule={options.schedule}", f"shift={shift}"]
     elif not options.icount:
         # The machine's clock counts from 0; with --icount it stays there, so that runs repeat.
         words.append(f"time={int(time.time())}")
     if options.validate:
         words.append("validate")
+    empty = options.schedule is not None or (options.icount and bool(command) and input_is_empty())
+    words += ["noinput"] if empty else []
     words += [f"share{n}={share.path}" for n, share in enumerate(options.shares)]
     words += extra.split() + options.append.split()
     line = " ".join(words)
@@ -390,6 +399,7 @@ def settings(
         command_line=line,
         disks=disks(options),
         shares=tuple(options.shares),
+        input_is_empty=empty,
         entropy=entropy(options),
         icount=options.icount,
         schedule=options.schedule,

@@ -94,6 +94,7 @@ class Settings:
     command_line: str = ""
     disks: tuple[Disk, ...] = ()
     shares: tuple[Share, ...] = ()
+    input_is_empty: bool = False  # which the kernel knows, by a word of its command line
     # Where the bytes of the guest's source of entropy come from; none: it has no such device.
     entropy: Path | None = None
     icount: bool = False
@@ -113,7 +114,7 @@ class Settings:
     def exact(self) -> bool:
         """Whether events on this host must not affect the run."""
         logs = (self.record_log, self.replay_log)
-        return self.schedule is not None or any(log is not None for log in logs)
+        return self.input_is_empty or any(log is not None for log in logs)
 
     @property
     def shift(self) -> int:

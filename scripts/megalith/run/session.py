@@ -464,7 +464,7 @@ class Session:
         here; reports the end of input, at a terminal repeatedly."""
         if not self._ready or self.result is not None or self.panic is not None:
             return
-        if self.replayed is not None or self.machine.settings.schedule is not None:
+        if self.replayed is not None or self.machine.settings.input_is_empty:
             return  # the input is in the recording, or known to be empty
         if self.stdin is None:
             self._end_input(now)
