@@ -492,6 +492,10 @@ static const struct shape shapes[] = {
     {VMS_QIO, "ncwb0nblnnbl"},
     {VMS_QIO, "ncwban"},
     {VMS_QIO, "ncw00nbl"},
+    {VMS_GETJPI, "nb0Ib00"},
+    {VMS_GETJPI, "n0NI000"},
+    {VMS_GETSYI, "n00Ib00"},
+    {VMS_SETPRV, "nbnb"},
     {VMS_GETDVI, "nc0Ib00"},
     {VMS_GETDVI, "n0DI0"},
     {MEGA_SYS_LOGICAL, "Tnnb"},
@@ -513,7 +517,8 @@ static int takes_block(long number)
 /* The same, with other addresses among the first four arguments. */
 static int takes_io_block(long number)
 {
-    return number == VMS_CREMBX || number == VMS_QIO || number == VMS_GETDVI;
+    return number == VMS_CREMBX || number == VMS_QIO || number == VMS_GETDVI ||
+           number == VMS_GETJPI || number == VMS_GETSYI;
 }
 
 /* Calls that would end the system, or end this process too often. */
