@@ -15,7 +15,7 @@ from megalith.verify.records import found, write_figures
 
 # `make test` has built everything: scripts/run need not check again at each start.
 os.environ["MEGALITH_BUILT"] = "1"
-# Of the programs of /tests and /bench, those that the command names are enough.
+# Of the programs, those that the command names are enough (megalith/run/image.py).
 os.environ["MEGALITH_INITRD"] = "small"
 # The tools start hundreds of times, and are compiled once, whatever the environment says.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

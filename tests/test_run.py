@@ -273,6 +273,12 @@ def test_the_image_has_the_programs_that_the_command_names() -> None:
     assert len(done.text.split()) > 40
 
 
+def test_an_initrd_that_does_not_fit_is_refused() -> None:
+    """The emulator would put it over the kernel, which then says nothing."""
+    done = run_guest("/bin/true", memory="64M", options=["--tests"])
+    assert done.status == 126 and "64 MiB of memory are not enough (-m)" in done.console
+
+
 def test_a_program_is_what_has_a_source() -> None:
     """Neither headers nor beginnings of names are asked of make, which has no rule for them."""
     assert all(map(image.is_program, ("tests/wait_many", "tests/failure", "bench/pool")))

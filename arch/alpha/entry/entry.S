@@ -241,9 +241,7 @@
     ldq t0, TF_PS(sp)
     and t0, PS_USER, t1
     bne t1, user_exit
-    /*
-     * Return to kernel mode: a thread at IPL 0 is preempted if a reschedule is pending.
-     */
+    /* Return to kernel mode: a thread at IPL 0 is preempted if a reschedule is pending. */
     and t0, 7, t0
     bne t0, 1f
     ldq t1, HW_CPU(current)
