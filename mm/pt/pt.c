@@ -148,6 +148,8 @@ pte_t *pt_create(struct page_table *pt, vaddr_t va, unsigned level)
             pt_remember(pt, va, pte_pfn(upper));
             return pt_table(upper) + pte_l3_index(va);
         }
+    } else if (level == 2 && maps_own_table(upper)) {
+        return pt_table(upper) + pte_l2_index(va);
     }
     return create_slow(pt, va, level);
 }
