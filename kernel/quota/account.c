@@ -1,5 +1,6 @@
 /*
- * The table of accounts, and charging of kinds other than pages. README.md describes the rules.
+ * The table of accounts, and charging of kinds other than pages (mm/phys/page_quick.h) and pool
+ * (mm/pool/pool_charged.h). README.md describes the rules.
  *
  * An account is found by a hash of its user id under table_lock, which is held for one chain, or,
  * when a new user needs the account of one that holds nothing any more, for a pass over the table's

@@ -31,8 +31,9 @@
  *                 another process that it ran between the access and the check of the PTE. The
  *                 page's PFN entry records the CPU that made it valid.
  *
- * A fork that copies a mapping takes a share and copies level-1 and level-2 PTEs; the pages below
- * are neither copied nor write-protected.
+ * A fork takes a share and fills in the child's PTEs as a mapping does: with shared tables those of
+ * levels 1 and 2, with private ones all of an ALLOC section and none of a FLUID one. Nothing is
+ * copied or write-protected.
  *
  * Out of memory: a mapping allocates all its tables before its entry is inserted, and frees them
  * again if one cannot be had; a split allocates its level-2 page before it changes anything.
