@@ -66,6 +66,7 @@
 #include "mm/pool/pool_check.h"
 #include "mm/pt/kstack.h"
 #include "mm/pt/pt_system.h"
+#include "mm/pt/vhpt.h"
 #include "mm/section/huge_cow.h"
 #include "mm/section/huge_pool.h"
 #include "mm/section/reserved.h"
@@ -252,6 +253,7 @@ void kernel_main(const struct boot_cpus *boot)
     printk("CPUs: %u online\n", cpu_count);
     random_boot();
     trees_boot();
+    vhpt_boot();
     reserved_boot(registry); /* late, so that all CPUs help to zero the reservations */
     huge_pool_boot();
     huge_private_boot();

@@ -163,6 +163,57 @@ def test_what_is_announced_is_what_palcode_executes(tmp_path: Path, cpus: int) -
     assert found.misses(1) > found.misses(0), "without numbers each switch flushes"
 
 
+@pytest.mark.parametrize("cpus", (1, 2))
+def test_the_guest_reads_what_the_model_counts(tmp_path: Path, cpus: int, known) -> None:
+    """The kernel sets VHPT_SIZE aside, the model takes that size, and PRF shows its counts: of a
+    program with known misses, and less than the whole run's."""
+    program = Path(known[3]).parent / "known"
+    lines = ["show memory /physical", "sda prf show monitor", "sda prf load"]
+    lines += ["sda prf start monitor", "/known", "sda prf stop monitor", "sda prf show monitor"]
+    lines += ["sda prf unload", "sda prf stop monitor"]
+    words = ["--smp", str(cpus), "--set", "VHPT_SIZE=10000", "-m", "1G", "--validate"]
+    words += ["--add", f"{program}:/known", "--", "/bin/sh", "-c", "; ".join(lines) + "; true"]
+    found, out, said = run(tmp_path, "21064+21264,hints=off", *words)
+    assert [m[0]["vhpt"] for m in found.models] == [16384, 16384]
+    assert f"  {2048 * cpus} of the kernel's are hashed page tables (VHPT_SIZE)." in out
+    assert "%SDA-E-NOTLOADED, PRF is not loaded: PRF START MONITOR begins" in said
+    assert "PRF loaded\nPRF monitor started\n" in out and "PRF monitor stopped\n" in out
+    assert "PRF unloaded\n" in out and "%SDA-E-NOTRUNNING, PRF does not run" in said
+    shown = re.findall(r"CPU (\d), hashed page table of 16384 KB at ([0-9A-F]{16})\n", out)
+    assert [int(cpu) for cpu, _ in shown] == list(range(cpus))
+    assert all(int(at, 16) % (16384 * 1024) == 0 for _, at in shown)
+
+    def sum_of(name: str) -> int:
+        return sum(int(n) for n in re.findall(rf"{name} +(\d+)", out))
+
+    data, fetch, walks = (sum_of(n) for n in ("DTB_MISSES", "ITB_MISSES", "VHPT_WALKER"))
+    assert WALKED <= data < WALKED + 3000 and data < found.sum(0, "data_misses")
+    assert walks == data + fetch < found.sum(0, "vhpt_walks")
+    # Each page of the walk was found, but for the first time.
+    assert data - PAGES - 1000 < sum_of("HPW_DHITS") <= data
+    assert sum_of("HPW_DHITS") + sum_of("HPW_IDEMAND_HITS") <= found.sum(0, "vhpt_hits")
+
+
+def test_without_a_model_nothing_is_monitored(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(TOP / "scripts/run"), "--", "/bin/sda", "prf", "start", "monitor"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "%SDA-E-NOMODEL, PRF: nothing counts its events" in done.stderr
+
+
+def test_a_hashed_page_table_that_does_not_fit_is_left_out() -> None:
+    words = ["-m", "256M", "--smp", "2", "--set", "VHPT_SIZE=262144", "--validate"]
+    done = subprocess.run(
+        [str(TOP / "scripts/run"), *words, "--", "/bin/show", "memory", "/physical"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "VHPT_SIZE: there is no memory for 262144 KB" in done.stderr
+    assert "hashed" not in done.stdout
+
+
 def test_errors_are_named() -> None:
     """One line for each of the ways in which a run can be wrong."""
     cpu = {"what": "cpu", "cpu": 2, "roots": 3, "swpctx": 2, "invalidations": 7, "changes": 1}

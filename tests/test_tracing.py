@@ -178,7 +178,7 @@ def test_only_with_cmkrnl(run: Callable[..., Done]) -> None:
 PROGRAM = """
 volatile unsigned long sink;
 __attribute__((noinline)) void hot_loop(unsigned long n) { while (n--) sink += n; }
-int main(void) { for (int i = 0; i < 40; i++) hot_loop(1000000); return 0; }
+int main(void) { for (int i = 0; i < 120; i++) hot_loop(1000000); return 0; }
 """
 
 

@@ -1,8 +1,8 @@
 /*
  * Traces: what `sda` starts, stops and shows. This file has the privilege checks, the verbs and the
- * answers; each facility (locks.c, pcsample.c, alignment.c) defines what is recorded, and where. A
- * facility is loaded when it has memory and runs while it records; what it has recorded remains
- * until it is started again or unloaded.
+ * answers; each facility (locks.c, pcsample.c, alignment.c, events.c) defines what is recorded, and
+ * where. A facility is loaded when it has memory and runs while it records; what it has recorded
+ * remains until it is started again or unloaded.
  *
  * The mutex `tracing` serialises loads, unloads, starts and stops, and keeps the memory from being
  * freed while it is read.
@@ -18,6 +18,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/sched/meter.h"
 #include "kernel/trace/alignment.h"
+#include "kernel/trace/events.h"
 #include "kernel/trace/locks.h"
 #include "kernel/trace/pcsample.h"
 #include "mm/phys/page.h"
@@ -42,20 +43,24 @@ static int do_verb(enum mega_facility f, enum mega_trace_verb verb, uint64_t num
     case MEGA_TRACE_LOAD:
         return f == MEGA_TRACE_PCS   ? pcs_load(number ? number : PCS_PAGES)
                : f == MEGA_TRACE_FLT ? align_load()
+               : f == MEGA_TRACE_PRF ? events_load()
                                      : locks_load(kind);
     case MEGA_TRACE_START:
         return f == MEGA_TRACE_PCS   ? pcs_start(number)
                : f == MEGA_TRACE_FLT ? align_start()
+               : f == MEGA_TRACE_PRF ? events_start()
                                      : locks_start(kind);
     case MEGA_TRACE_STOP:
         return f == MEGA_TRACE_PCS   ? pcs_stop()
                : f == MEGA_TRACE_FLT ? align_stop()
+               : f == MEGA_TRACE_PRF ? events_stop()
                                      : locks_stop(kind);
     case MEGA_TRACE_UNLOAD:
         break;
     }
     return f == MEGA_TRACE_PCS   ? pcs_unload()
            : f == MEGA_TRACE_FLT ? align_unload()
+           : f == MEGA_TRACE_PRF ? events_unload()
                                  : locks_unload(kind);
 }
 
@@ -81,6 +86,8 @@ cond_t trace_verb(uint64_t facility, uint64_t verb, uint64_t number)
     mutex_unlock(&tracing);
     if (err == -ENOENT && verb == MEGA_TRACE_START)
         return SS$_NONEXPR;
+    if (err == -EOPNOTSUPP)
+        return SS$_UNSUPPORTED;
     return err == 0 ? SS$_NORMAL : err == -ENOMEM ? SS$_INSFMEM : SS$_NOTMODIFIED;
 }
 
@@ -219,6 +226,14 @@ static void flt_answer(struct mega_trace *m)
     align_times(&m->started_ns, &m->lasted_ns);
 }
 
+static void prf_answer(struct mega_trace *m)
+{
+    m->loaded = events_loaded();
+    m->running = events_on();
+    m->cpus = cpu_count;
+    events_times(&m->started_ns, &m->lasted_ns);
+}
+
 cond_t trace_state(int64_t index, void *out)
 {
     if (!may_look())
@@ -230,6 +245,8 @@ cond_t trace_state(int64_t index, void *out)
         pcs_answer(out);
     else if (index == MEGA_TRACE_FLT)
         flt_answer(out);
+    else if (index == MEGA_TRACE_PRF)
+        prf_answer(out);
     else
         lock_answer((enum lockstat_kind)index, out);
     mutex_unlock(&tracing);
@@ -326,5 +343,28 @@ cond_t trace_fault(int64_t index, void *out)
                              .opcode = s.opcode};
     str_copy(m->name, s.name, sizeof(m->name));
     str_copy(m->path, s.path, sizeof(m->path));
+    return SS$_NORMAL;
+}
+
+cond_t trace_events(int64_t index, void *out)
+{
+    struct mega_events *m = out;
+    struct vhpt_counts c;
+
+    if (!may_look())
+        return SS$_NOCMKRNL;
+    if (index < 0 || index >= cpu_count)
+        return SS$_NONEXPR;
+    mutex_lock(&tracing);
+    c = events_of((unsigned)index);
+    mutex_unlock(&tracing);
+    *m = (struct mega_events){.vhpt_kib = vhpt_kib(),
+                              .vhpt_address = vhpt_table((unsigned)index).a,
+                              .data_misses = c.data_misses,
+                              .fetch_misses = c.fetch_misses,
+                              .walks = c.walks,
+                              .data_hits = c.data_hits,
+                              .fetch_hits = c.fetch_hits,
+                              .replaced = c.replaced};
     return SS$_NORMAL;
 }

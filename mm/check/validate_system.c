@@ -9,6 +9,7 @@
 #include "mm/pt/kstack.h"
 #include "mm/pt/pt.h"
 #include "mm/pt/pt_system.h"
+#include "mm/pt/vhpt.h"
 #include "mm/space/aspace.h"
 
 #define SLOT_PAGES (KSTACK_PAGES + 1)
@@ -110,6 +111,9 @@ void validate_system(struct validate *v)
                      LAYOUT_SYSTEM_BASE + i * LAYOUT_L1_SPAN);
     validate_table(v, root_pfn, &root[LAYOUT_L1_SELFMAP], 0);
     validate_page(v, page_zeroes, VALIDATE_LINKS);
+    for (unsigned i = 0; i < cpu_count; i++)
+        for (uint64_t k = 0; k < vhpt_pages() / cpu_count; k++)
+            validate_page(v, pfn_add(paddr_to_pfn(vhpt_table(i)), k), VALIDATE_SYSTEM);
     if (!mem_is_zero(kseg_page(page_zeroes), PAGE_SIZE))
         validate_error(v, "the page of zeroes, %lx, is not zero", page_zeroes.n);
     kstacks(v, w.kstack_pages);

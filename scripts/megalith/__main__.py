@@ -47,10 +47,10 @@ def fetch_counters(machine: Machine) -> None:
     counters.fetch(machine, Path(os.environ["MEGALITH_COVERAGE"]))
 
 
-def tb_model(text: str) -> TbModel:
+def tb_model(text: str, vhpt_size: int) -> TbModel:
     from megalith.tb import beside
 
-    return beside.Beside(text)
+    return beside.Beside(text, vhpt_size)
 
 
 INSPECTION = Inspection(describe, source_line, function, race_lines, save, tb_model)

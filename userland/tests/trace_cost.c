@@ -108,7 +108,7 @@ static void measure(const char *state)
 
 static void all(unsigned verb)
 {
-    for (unsigned f = 0; f < MEGA_FACILITIES; f++)
+    for (unsigned f = 0; f < MEGA_TRACE_PRF; f++)
         need(mega$control(MEGA_CTL_TRACE, f, verb, 0, 0, 0) == SS$_NORMAL, "a trace");
 }
 

@@ -95,11 +95,12 @@ static void bad_arguments(void)
     struct mega_caller c;
     struct mega_trace t;
 
+    is(control(MEGA_TRACE_PRF, MEGA_TRACE_LOAD, 0), SS$_UNSUPPORTED, "PRF needs a model");
     is(control(MEGA_FACILITIES, MEGA_TRACE_LOAD, 0), SS$_BADPARAM,
        "facility number 4 does not exist");
     is(control(UINT32_MAX, MEGA_TRACE_LOAD, 0), SS$_BADPARAM,
        "the largest facility number does not exist");
-    for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
+    for (unsigned f = 0; f < MEGA_TRACE_PRF; f++) {
         is(control(f, 0, 0), SS$_BADPARAM, "verb 0 does not exist");
         is(control(f, MEGA_TRACE_UNLOAD + 1, 0), SS$_BADPARAM,
            "a verb after the last one does not exist");
@@ -594,7 +595,7 @@ static void under_load(void)
         if ((children[i] = fork()) == 0)
             _exit(names(1000000, 5));
     for (int i = 0; i < 20; i++) {
-        for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
+        for (unsigned f = 0; f < MEGA_TRACE_PRF; f++) {
             bad += control(f, MEGA_TRACE_LOAD, 0) != SS$_NORMAL;
             bad += control(f, MEGA_TRACE_START, f == MEGA_TRACE_PCS ? 5000 : 0) != SS$_NORMAL;
         }
@@ -603,7 +604,7 @@ static void under_load(void)
         c = callers_of(MEGA_TRACE_MTX, "LNM", 0, &callers);
         places += callers;
         bad += c.waits > c.count;
-        for (unsigned f = 0; f < MEGA_FACILITIES; f++) {
+        for (unsigned f = 0; f < MEGA_TRACE_PRF; f++) {
             if (i % 2)
                 bad += control(f, MEGA_TRACE_STOP, 0) != SS$_NORMAL;
             bad += control(f, MEGA_TRACE_UNLOAD, 0) != SS$_NORMAL;

@@ -26,6 +26,7 @@
 #include "mm/pt/kstack.h"
 #include "mm/pt/pt_system.h"
 #include "mm/pt/shootdown.h"
+#include "mm/pt/vhpt.h"
 #include "mm/section/reserved.h"
 #include "sysman/params.h"
 
@@ -54,6 +55,7 @@ union answer {
     struct mega_call call;
     struct mega_account account;
     struct mega_disk disk;
+    struct mega_events events;
 };
 
 static cond_t info_memory(int64_t index, void *out)
@@ -81,7 +83,8 @@ static cond_t info_memory(int64_t index, void *out)
                               .fluid_minimum = fluid_minimum(),
                               .promised_unused = fluid_promised_unused(),
                               .pt_pages = info_process_pt_pages(),
-                              .kernel_pages = (npp.size + pgd.in_use) / PAGE_SIZE,
+                              .kernel_pages = (npp.size + pgd.in_use) / PAGE_SIZE + vhpt_pages(),
+                              .vhpt_pages = vhpt_pages(),
                               .uptime_ns = clock_ns(),
                               .system_pages = pt_system_tables() + kstack_link_pages()};
     return SS$_NORMAL;
@@ -363,6 +366,7 @@ static struct { /* constant after boot */
     [MEGA_INFO_DISK] = {info_disk, sizeof(struct mega_disk)},
     [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
     [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
+    [MEGA_INFO_EVENTS] = {trace_events, sizeof(struct mega_events)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
 };

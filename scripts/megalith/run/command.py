@@ -641,7 +641,10 @@ def main(
             return STATUS_CANNOT_START
         if options.replay is not None:
             return replay(options, inspection)
-        model = inspection.tb_model(options.tb_model) if options.tb_model else None
+        model = None
+        if options.tb_model:
+            vhpt_size = image.parameter(options, "VHPT_SIZE")
+            model = inspection.tb_model(options.tb_model, vhpt_size)
         wanted = settings(options, command, before_stop, model.kernel_word if model else "")
         if options.record is not None:
             return record(options, command, wanted, inspection)

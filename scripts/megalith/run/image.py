@@ -7,10 +7,14 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from megalith.run.initrd import Archive
 from megalith.run.libraries import libraries_of
 from megalith.run.paths import INITRD, SMALL_INITRD, STRIPPED, TOP
+
+if TYPE_CHECKING:
+    from sysman.configuration import Configuration
 
 Files = dict[str, tuple[int, bytes]]
 
@@ -23,8 +27,8 @@ RUN_STARTUP = (
 )
 
 
-def configuration(options: argparse.Namespace) -> bytes | None:
-    """The configuration blob that the options request, or none. Raises SysmanError, OSError."""
+def configuration(options: argparse.Namespace) -> Configuration | None:
+    """What the options request, or none. Raises SysmanError, OSError."""
     if not (options.config or options.parameters or options.reservations):
         return None
     from sysman.configuration import Configuration
@@ -34,7 +38,13 @@ def configuration(options: argparse.Namespace) -> bytes | None:
         wanted.set_parameter(parameter)
     for reservation in options.reservations:
         wanted.reserve(reservation)
-    return wanted.to_bytes()
+    return wanted
+
+
+def parameter(options: argparse.Namespace, name: str) -> int:
+    """The value of a system parameter whose default is 0. Raises SysmanError, OSError."""
+    wanted = configuration(options)
+    return wanted.parameters.get(name, 0) if wanted else 0
 
 
 def _for_tests() -> bool:
@@ -106,9 +116,9 @@ def built(options: argparse.Namespace, command: list[str], tests: set[str]) -> F
 def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     archive = Archive()
     # The files that the kernel needs first come first.
-    blob = configuration(options)
-    if blob is not None:
-        archive.add(CONFIG, blob, 0o644)
+    wanted = configuration(options)
+    if wanted is not None:
+        archive.add(CONFIG, wanted.to_bytes(), 0o644)
     if command:
         if any(name.strip("/") == STARTUP for _, name in options.additions):
             command = ["/bin/sh", "-c", RUN_STARTUP, "sh", *command]

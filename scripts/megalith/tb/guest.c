@@ -11,7 +11,7 @@
 
 struct guest_layout guest;
 
-static const char *memory;
+static char *memory;
 
 /* As scripts/megalith/run/guest_memory.py: the only mapping without a file of exactly that size. */
 bool guest_find(void)
@@ -26,7 +26,7 @@ bool guest_find(void)
         if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &path) < 2)
             continue;
         if (end - start == guest.ram && (path == 0 || line[path] == 0)) {
-            memory = (const char *)start; /* NOLINT */
+            memory = (char *)start; /* NOLINT */
             break;
         }
     }
@@ -52,6 +52,16 @@ uint64_t guest_quad(uint64_t va)
     if (in_kseg(va))
         copy(va - KSEG, &value, sizeof(value));
     return value;
+}
+
+void guest_store(uint64_t va, const uint64_t *quads, unsigned n)
+{
+    uint64_t at = va - KSEG;
+
+    if (!in_kseg(va) || at % 8 || at > guest.ram || n * 8ull > guest.ram - at)
+        return;
+    for (unsigned i = 0; i < n; i++)
+        __atomic_store_n((uint64_t *)(memory + at) + i, quads[i], __ATOMIC_RELAXED);
 }
 
 /* ---- page tables ---- */

@@ -1,5 +1,5 @@
 /* What the plugin reads in the guest's memory, without the guest's help: page tables, the owner
- * of a page, who runs. Addresses and offsets are from the kernel's debugging information. */
+ * of a page, who runs; and the counts that it leaves there for the guest. Addresses and offsets are from the kernel's debugging information. */
 #ifndef MEGALITH_TB_GUEST_H
 #define MEGALITH_TB_GUEST_H
 
@@ -19,6 +19,7 @@ extern struct guest_layout {
     uint64_t section_gsd, gsd_name;                          /* offsets */
     uint64_t sections, section_link;                         /* the list of all; offset */
     uint64_t section_first, section_npages, section_extents; /* offsets */
+    uint64_t counts, counts_size;                            /* vhpt_counts; an entry */
 } guest;
 
 #define KSEG       UINT64_C(0xFFFFFC0000000000)
@@ -31,6 +32,9 @@ bool guest_found(void);
 
 /* A quadword at a KSEG address; 0 if that is no memory. */
 uint64_t guest_quad(uint64_t va);
+
+/* Store to a KSEG address of the guest's memory. Nothing of the kernel's is written but vhpt_counts. */
+void guest_store(uint64_t va, const uint64_t *quads, unsigned n);
 
 /* The PTEs of va under the level-1 page with this PFN. */
 struct tb_walk guest_walk(uint64_t root, uint64_t va);

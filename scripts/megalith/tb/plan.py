@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -38,15 +38,17 @@ class Plan:
     chips: list[str]
     hints: tuple[int, ...] = (3,)
     asns: tuple[int, ...] = (1,)
-    vhpts: tuple[int, ...] = (0,)  # KiB
+    vhpts: tuple[int, ...] | None = None  # KiB; None: what VHPT_SIZE of the run says
     top: int = 10
     json: Path | None = None
     trace: Path | None = None
     check: bool = False
-    models: list[tuple[str, int, int, int]] = field(default_factory=list)
+    vhpt_size: int = 0  # the parameter
 
-    def __post_init__(self) -> None:
-        self.models = list(product(self.chips, self.hints, self.asns, self.vhpts))
+    @property
+    def models(self) -> list[tuple[str, int, int, int]]:
+        vhpts = (vhpt_kib(self.vhpt_size),) if self.vhpts is None else self.vhpts
+        return list(product(self.chips, self.hints, self.asns, vhpts))
 
     @property
     def kernel_word(self) -> str:
@@ -127,6 +129,8 @@ def layout(kernel: Path, memory: int) -> dict[str, int]:
         "section_gsd": section.offset("gsd"),
         "gsd_name": gsd.offset("name"),
         "sections": view.variable("sections", "mm/section/section.c"),
+        "counts": data_address(kernel, "vhpt_counts"),
+        "counts_size": view.structure("vhpt_counts", "mm/pt/vhpt.c").size,
         **{
             f"section_{name}": section.offset(name)
             for name in ("link", "first", "npages", "extents")

@@ -48,6 +48,7 @@ static struct chosen {
 } chosen[MODELS_MAX];
 static unsigned nmodels;
 static bool check;
+static unsigned told; /* the model whose counts the guest may read */
 static const char *out_name;
 static FILE *trace;
 static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
@@ -175,6 +176,21 @@ static struct origin *origin_of(struct cpu *c, enum tb_stream stream, uint64_t v
     return *bucket = p;
 }
 
+/* struct vhpt_counts of the kernel (mm/pt/vhpt.h): the CPU executes nothing meanwhile. */
+static void tell(unsigned cpu)
+{
+    const struct tb_counts *n = &cpus[cpu].model[told].counts;
+    const struct tb_vhpt *v = cpus[cpu].model[told].vhpt;
+    uint64_t quads[] = {n->misses[TB_DATA],
+                        n->misses[TB_FETCH],
+                        v ? v->walks : 0,
+                        v ? n->misses[TB_DATA] - n->walked[TB_DATA] : 0,
+                        v ? n->misses[TB_FETCH] - n->walked[TB_FETCH] : 0,
+                        v ? v->replaced : 0};
+
+    guest_store(guest.counts + cpu * guest.counts_size, quads, sizeof(quads) / sizeof(*quads));
+}
+
 static void write_record(unsigned cpu, enum tb_event event, uint64_t page, uint64_t says)
 {
     struct tb_record r = {page << TB_PAGE_SHIFT | cpu << 4 | event, says};
@@ -216,6 +232,8 @@ static void refer(unsigned cpu, enum tb_stream stream, uint64_t va, uint64_t pc)
         if (check && !guest_block_agrees(c->root, va))
             c->disagreements++;
     }
+    if (o && nmodels)
+        tell(cpu);
 }
 
 /* ---- what the kernel says ---- */
@@ -522,6 +540,8 @@ static bool parse_layout(const char *name, const char *value)
         {"section_first", &guest.section_first},
         {"section_npages", &guest.section_npages},
         {"section_extents", &guest.section_extents},
+        {"counts", &guest.counts},
+        {"counts_size", &guest.counts_size},
     };
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
@@ -577,6 +597,10 @@ int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
         fputs("tb: out, ram, watch and image are needed\n", stderr);
         return 1;
     }
+    while (told + 1 < nmodels && !chosen[told].vhpt_kib)
+        told++;
+    if (nmodels && !chosen[told].vhpt_kib)
+        told = 0;
     for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
         cpus[cpu].last[TB_FETCH] = cpus[cpu].last[TB_DATA] = NO_PAGE;
         for (unsigned i = 0; i < nmodels; i++)

@@ -17,35 +17,39 @@
 
 #define LEAVE (-1)
 
-static const struct {
+static const struct facility {
     const char *name, *what;
     enum mega_facility facility;
+    const char *noun; /* the second word of its verbs */
 } facilities[] = {
-    {"MTX", "mutexes: acquisitions, waits and callers", MEGA_TRACE_MTX},
-    {"SPL", "spinlocks: acquisitions, spins and callers", MEGA_TRACE_SPL},
-    {"PCS", "PC samples of each CPU", MEGA_TRACE_PCS},
-    {"FLT", "alignment faults in user mode, by instruction and process", MEGA_TRACE_FLT},
+    {"MTX", "mutexes: acquisitions, waits and callers", MEGA_TRACE_MTX, "TRACE"},
+    {"SPL", "spinlocks: acquisitions, spins and callers", MEGA_TRACE_SPL, "TRACE"},
+    {"PCS", "PC samples of each CPU", MEGA_TRACE_PCS, "TRACE"},
+    {"FLT", "alignment faults in user mode, by instruction and process", MEGA_TRACE_FLT, "TRACE"},
+    {"PRF", "events of translation buffers (START MONITOR ...), with scripts/run --tb-model",
+     MEGA_TRACE_PRF, "MONITOR"},
 };
 #define FACILITIES (sizeof(facilities) / sizeof(facilities[0]))
 
 enum verb { LOAD, START, STOP, UNLOAD, SHOW };
 
 static const struct {
-    const char *first, *second;
+    const char *first;
+    bool noun; /* the facility's noun follows */
     enum verb verb;
     const char *lock_qualifiers, *pcs_qualifiers, *flt_qualifiers, *what;
 } verbs[] = {
-    {"LOAD", NULL, LOAD, "", "BUFFER=", "",
+    {"LOAD", false, LOAD, "", "BUFFER=", "",
      "allocate the buffers: PCS /BUFFER=pages per CPU (128)"},
-    {"START", "TRACE", START, "", "BUFFER= RATE=", "",
+    {"START", true, START, "", "BUFFER= RATE=", "",
      "start a new trace, after LOAD if necessary: PCS /RATE=Hz (0: the clock's 1024)"},
-    {"STOP", "TRACE", STOP, "", "", "", "stop; the results stay available"},
-    {"SHOW", "TRACE", SHOW, "SUMMARY TOP=", "SUMMARY TOP= PROCESS= CPU= FROM= TO= PROGRAM=",
+    {"STOP", true, STOP, "", "", "", "stop; the results stay available"},
+    {"SHOW", true, SHOW, "SUMMARY TOP=", "SUMMARY TOP= PROCESS= CPU= FROM= TO= PROGRAM=",
      "SUMMARY TOP= PROCESS= PROGRAM=",
      "show the results, also while it runs: /SUMMARY /TOP=n; PCS, FLT /PROCESS=pid\n"
      "      /PROGRAM=file (symbols of user mode); PCS /CPU=n /FROM=s /TO=s (s: seconds since the "
      "start)"},
-    {"UNLOAD", NULL, UNLOAD, "", "", "", "stop, and free the buffers"},
+    {"UNLOAD", false, UNLOAD, "", "", "", "stop, and free the buffers"},
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -226,7 +230,7 @@ static int control(enum mega_facility f, enum mega_trace_verb verb, uint64_t num
 }
 
 /* Report the result of a verb that changes something. */
-static int told(const char *name, enum verb verb, int status)
+static int told(const struct facility *f, enum verb verb, int status)
 {
     static const struct {
         const char *ident, *text;
@@ -234,50 +238,62 @@ static int told(const char *name, enum verb verb, int status)
                    [START] = {"RUNNING", "runs already: STOP TRACE first"},
                    [STOP] = {"NOTRUNNING", "does not run: there is nothing to stop"},
                    [UNLOAD] = {"NOTLOADED", "is not loaded"}};
-    static const char *const done[] = {[LOAD] = "loaded",
-                                       [START] = "trace started",
-                                       [STOP] = "trace stopped",
-                                       [UNLOAD] = "unloaded"};
+    static const char *const done[] = {
+        [LOAD] = "loaded", [START] = "started", [STOP] = "stopped", [UNLOAD] = "unloaded"};
 
     if (status == SS$_NOTMODIFIED)
-        return fail(already[verb].ident, "%s %s", name, already[verb].text);
+        return fail(already[verb].ident, "%s %s", f->name, already[verb].text);
+    if (status == SS$_UNSUPPORTED)
+        return fail("NOMODEL", "%s: nothing counts its events: scripts/run --tb-model", f->name);
     if (!(status & 1))
-        return fail("REFUSED", "%s: the kernel answered %s", name, mega$condition_text(status));
-    printf("%s %s\n", name, done[verb]);
+        return fail("REFUSED", "%s: the kernel answered %s", f->name, mega$condition_text(status));
+    printf("%s %s%s\n", f->name,
+           verb != START && verb != STOP   ? ""
+           : f->facility == MEGA_TRACE_PRF ? "monitor "
+                                           : "trace ",
+           done[verb]);
     return 0;
 }
 
-static int start(enum mega_facility f, const char *name, uint64_t pages, uint64_t rate)
+static int start(const struct facility *f, uint64_t pages, uint64_t rate)
 {
-    int status = control(f, MEGA_TRACE_START, rate);
+    int status = control(f->facility, MEGA_TRACE_START, rate);
 
     if (status == SS$_NONEXPR) {
-        status = control(f, MEGA_TRACE_LOAD, pages);
+        status = control(f->facility, MEGA_TRACE_LOAD, pages);
         if (status & 1)
-            status = control(f, MEGA_TRACE_START, rate);
+            status = control(f->facility, MEGA_TRACE_START, rate);
     } else if ((status & 1) && pages) {
         printf("The buffers keep their size.\n");
     }
-    return told(name, START, status);
+    return told(f, START, status);
 }
 
-static int show(enum mega_facility f, const char *name, const struct command *c)
+static int show(const struct facility *f, const struct command *c)
 {
     struct mega_trace t;
     bool failed = false;
 
-    if (!ask(MEGA_INFO_TRACE, f, &t, sizeof(t), &failed))
+    if (!ask(MEGA_INFO_TRACE, f->facility, &t, sizeof(t), &failed))
         return 1;
     if (!t.loaded)
-        return fail("NOTLOADED", "%s is not loaded: %s START TRACE begins", name, name);
+        return fail("NOTLOADED", "%s is not loaded: %s START %s begins", f->name, f->name, f->noun);
     if (!t.started_ns)
-        return fail("NOTRACE", "%s has traced nothing yet: %s START TRACE begins", name, name);
-    if (f == MEGA_TRACE_PCS)
+        return fail("NOTRACE", "%s has traced nothing yet: %s START %s begins", f->name, f->name,
+                    f->noun);
+    switch (f->facility) {
+    case MEGA_TRACE_PCS:
         return show_samples(&t, c);
-    return f == MEGA_TRACE_FLT ? show_faults(&t, c) : show_locks(f, &t, c);
+    case MEGA_TRACE_FLT:
+        return show_faults(&t, c);
+    case MEGA_TRACE_PRF:
+        return show_events(&t);
+    default:
+        return show_locks(f->facility, &t, c);
+    }
 }
 
-static int perform(enum mega_facility f, const char *name, enum verb verb, const struct command *c)
+static int perform(const struct facility *f, enum verb verb, const struct command *c)
 {
     uint64_t pages, rate;
 
@@ -286,17 +302,17 @@ static int perform(enum mega_facility f, const char *name, enum verb verb, const
         return 1;
     switch (verb) {
     case LOAD:
-        return told(name, verb, control(f, MEGA_TRACE_LOAD, pages));
+        return told(f, verb, control(f->facility, MEGA_TRACE_LOAD, pages));
     case START:
-        return start(f, name, pages, rate);
+        return start(f, pages, rate);
     case STOP:
-        return told(name, verb, control(f, MEGA_TRACE_STOP, 0));
+        return told(f, verb, control(f->facility, MEGA_TRACE_STOP, 0));
     case UNLOAD:
-        return told(name, verb, control(f, MEGA_TRACE_UNLOAD, 0));
+        return told(f, verb, control(f->facility, MEGA_TRACE_UNLOAD, 0));
     case SHOW:
         break;
     }
-    return show(f, name, c);
+    return show(f, c);
 }
 
 static int help(void)
@@ -305,15 +321,15 @@ static int help(void)
     for (size_t i = 0; i < FACILITIES; i++)
         printf("  %s  %s\n", facilities[i].name, facilities[i].what);
     for (size_t i = 0; i < VERBS; i++)
-        printf("    %s%s%s: %s\n", verbs[i].first, verbs[i].second ? " " : "",
-               verbs[i].second ? verbs[i].second : "", verbs[i].what);
+        printf("    %s%s: %s\n", verbs[i].first, verbs[i].noun ? " TRACE" : "", verbs[i].what);
     printf("  HELP, EXIT (so does the end of input)\n");
     return 0;
 }
 
 static int execute(struct command *c)
 {
-    size_t f = 0, v, found = VERBS;
+    const struct facility *f = facilities;
+    size_t v, found = VERBS;
 
     if (!c->words)
         return c->qualifiers ? fail("IVVERB", "a command begins with a word") : 0;
@@ -321,12 +337,12 @@ static int execute(struct command *c)
         return LEAVE;
     if (begins("HELP", c->word[0]))
         return help();
-    while (f < FACILITIES && !begins(facilities[f].name, c->word[0]))
+    while (f < facilities + FACILITIES && !begins(f->name, c->word[0]))
         f++;
-    if (f == FACILITIES)
-        return fail("IVVERB", "there is no facility %s: MTX, SPL, PCS, FLT", c->word[0]);
+    if (f == facilities + FACILITIES)
+        return fail("IVVERB", "there is no facility %s: MTX, SPL, PCS, FLT, PRF", c->word[0]);
     if (c->words == 1)
-        return fail("IVVERB", "%s needs a verb; HELP lists them", facilities[f].name);
+        return fail("IVVERB", "%s needs a verb; HELP lists them", f->name);
     for (v = 0; v < VERBS; v++) {
         if (!begins(verbs[v].first, c->word[1]))
             continue;
@@ -335,19 +351,19 @@ static int execute(struct command *c)
         found = v;
     }
     if (found == VERBS)
-        return fail("IVVERB", "%s has no verb %s; HELP lists them", facilities[f].name, c->word[1]);
+        return fail("IVVERB", "%s has no verb %s; HELP lists them", f->name, c->word[1]);
     v = found;
-    if (c->words != (verbs[v].second ? 3 : 2) ||
-        (verbs[v].second && !begins(verbs[v].second, c->word[2])))
-        return fail("SYNTAX", "usage: %s %s%s%s", facilities[f].name, verbs[v].first,
-                    verbs[v].second ? " " : "", verbs[v].second ? verbs[v].second : "");
+    if (c->words != (verbs[v].noun ? 3 : 2) || (verbs[v].noun && !begins(f->noun, c->word[2])))
+        return fail("SYNTAX", "usage: %s %s%s%s", f->name, verbs[v].first, verbs[v].noun ? " " : "",
+                    verbs[v].noun ? f->noun : "");
     if (!allowed(c,
-                 facilities[f].facility == MEGA_TRACE_PCS   ? verbs[v].pcs_qualifiers
-                 : facilities[f].facility == MEGA_TRACE_FLT ? verbs[v].flt_qualifiers
-                                                            : verbs[v].lock_qualifiers,
+                 f->facility == MEGA_TRACE_PCS   ? verbs[v].pcs_qualifiers
+                 : f->facility == MEGA_TRACE_FLT ? verbs[v].flt_qualifiers
+                 : f->facility == MEGA_TRACE_PRF ? ""
+                                                 : verbs[v].lock_qualifiers,
                  verbs[v].first))
         return 1;
-    return perform(facilities[f].facility, facilities[f].name, verbs[v].verb, c);
+    return perform(f, verbs[v].verb, c);
 }
 
 /* Execute a line. It is copied into a buffer with room for the separators that split() inserts. */

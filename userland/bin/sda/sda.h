@@ -1,6 +1,7 @@
 /*
  * sda: traces of the running system. main.c parses commands; locks.c shows mutexes and spinlocks,
- * pcs.c PC samples, flt.c alignment faults; symbols.c finds names of addresses in programs.
+ * pcs.c PC samples, flt.c alignment faults, prf.c events of translation buffers; symbols.c finds
+ * names of addresses in programs.
  */
 #ifndef SDA_H
 #define SDA_H
@@ -39,6 +40,7 @@ void print_times(const struct mega_trace *t);
 /* SHOW TRACE of each facility. Returns the exit status. */
 int show_locks(enum mega_facility facility, const struct mega_trace *t, const struct command *c);
 int show_faults(const struct mega_trace *t, const struct command *c);
+int show_events(const struct mega_trace *t);
 int show_samples(const struct mega_trace *t, const struct command *c);
 
 /* The name of the function at pc in the program file, with the offset from its start; NULL if the

@@ -60,6 +60,9 @@ static void physical(void)
     printf("                          %12lu%12lu%12lu%12lu%12lu\n", (unsigned long)m.reserved,
            (unsigned long)m.active, (unsigned long)m.pt_pages, (unsigned long)m.kernel_pages,
            (unsigned long)m.bad);
+    if (m.vhpt_pages)
+        printf("  %lu of the kernel's are hashed page tables (VHPT_SIZE).\n",
+               (unsigned long)m.vhpt_pages);
     domains();
     printf("\nFluid pages:                     Count     Minimum  Promised and not yet used\n");
     printf("                          %12lu%12lu%12lu\n", (unsigned long)m.fluid,

@@ -83,6 +83,7 @@ enum mega_item {
     /* Index-th account, which may hold nothing: struct mega_account */
     MEGA_INFO_ACCOUNT = 40,
     MEGA_INFO_DISK = 41,   /* index-th disk or partition: struct mega_disk */
+    MEGA_INFO_EVENTS = 42, /* index: a CPU; struct mega_events. Requires CMKRNL (SS$_NOCMKRNL) */
     MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
     /*
      * The following items exist only in a kernel built with TEST=1 (kernel/test); other kernels
@@ -238,6 +239,8 @@ enum mega_facility {
     MEGA_TRACE_MTX = 1, /* mutexes and their callers */
     MEGA_TRACE_PCS = 2, /* PC samples */
     MEGA_TRACE_FLT = 3, /* alignment faults of user mode */
+    MEGA_TRACE_PRF = 4, /* events of translation buffers that a model counts; LOAD without one is
+                           SS$_UNSUPPORTED */
     MEGA_FACILITIES,
 };
 enum mega_trace_verb {
@@ -261,6 +264,7 @@ struct mega_memory {
     /* Page tables of system space and links of kernel stacks: made as they are needed, and kept for
        the next time */
     uint64_t system_pages;
+    uint64_t vhpt_pages; /* of kernel_pages: hashed page tables (VHPT_SIZE) */
 };
 struct mega_pool {
     uint64_t size, free, in_use, largest, smallest, free_blocks, free_blocks_le64, lookaside_bytes;
@@ -420,6 +424,10 @@ struct mega_caller {
     uint32_t rank, shared;
     uint64_t place, count, waits, wait_ns, held_ns; /* held_ns: exclusive acquisitions only */
     char routine[64], module[64];                   /* function+offset; source file */
+};
+struct mega_events {                 /* of a CPU, from START to STOP or now */
+    uint64_t vhpt_kib, vhpt_address; /* its hashed page table; 0: it has none */
+    uint64_t data_misses, fetch_misses, walks, data_hits, fetch_hits, replaced;
 };
 struct mega_fault { /* alignment faults of one instruction of one process */
     uint64_t pc, count, first_address, last_address;
