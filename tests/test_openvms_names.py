@@ -170,6 +170,9 @@ static $DESCRIPTOR(name, "NAME");
 static $DESCRIPTOR64(wide, "NAME");
 unsigned __int64 length;
 __unaligned int *anywhere;
+#if __G_FLOAT != 0 || __D_FLOAT != 0 || !__IEEE_FLOAT
+#  error "a format of the VAX"
+#endif
 main()
 {
     int status = SYS$DGBLSC(0, &name, 0);

@@ -1,9 +1,11 @@
 /* Event flags, ASTs, timers, hibernation: stubs of the services, and the routines LIB$ on flags. */
 #include <efndef.h>
 #include <libdef.h>
-#include <limits.h>
+#include <libwaitdef.h>
+#include <math.h>
 #include <pthread.h>
 #include <ssdef.h>
+#include <string.h>
 #include <time.h>
 
 #include "service.h"
@@ -13,6 +15,8 @@
 #undef sys$schdwk
 #undef sys$ascefc
 #undef lib$wait
+
+#define WAIT_MAX 100000 /* seconds, of LIB$WAIT: RTL Library manual */
 
 int mega$ast_return_told;
 
@@ -134,13 +138,32 @@ int lib$reserve_ef(const int *event_flag_number)
                : LIB$_EF_ALRRES;
 }
 
+/* The number at an address, a double if the type says so. Not a number: an unknown type. */
+static double seconds_at(const float *at, const unsigned int *type)
+{
+    double t;
+
+    switch (type ? *type : LIB$K_VAX_F) {
+    case LIB$K_VAX_F:
+    case LIB$K_IEEE_S:
+        return *at;
+    case LIB$K_VAX_D:
+    case LIB$K_VAX_G:
+    case LIB$K_IEEE_T:
+        memcpy(&t, at, sizeof(t));
+        return t;
+    default:
+        return NAN;
+    }
+}
+
 /* A sleep that ASTs and signals interrupt goes on until its time. */
 int lib$wait(const float *seconds, const unsigned int *flags, const unsigned int *float_type)
 {
     struct timespec until;
-    double whole = *seconds;
+    double whole = seconds_at(seconds, float_type);
 
-    if (!(whole >= 0) || whole > (double)INT_MAX || (flags && *flags) || float_type)
+    if (!(whole >= 0 && whole <= WAIT_MAX) || (flags && *flags & ~(unsigned)LIB$K_NOWAKE))
         return LIB$_INVARG;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)whole;

@@ -190,9 +190,10 @@ int str$trim(void *destination, const void *source, unsigned short *length)
 int str$dupl_char(void *destination, const int *count, const char *character)
 {
     int n = count ? *count : 1, status;
+    bool negative = n < 0;
     char *line;
 
-    if (n < 0)
+    if (negative)
         n = 0;
     if (n > UINT16_MAX)
         return STR$_STRTOOLON;
@@ -201,12 +202,12 @@ int str$dupl_char(void *destination, const int *count, const char *character)
     memset(line, character ? *character : ' ', (size_t)n);
     status = mega$string_store(destination, line, (size_t)n);
     free(line);
-    return status;
+    return negative && status == STR$_NORMAL ? STR$_NEGSTRLEN : status;
 }
 
-unsigned int str$position(const void *source, const void *substring, const unsigned int *start)
+unsigned int str$position(const void *source, const void *substring, const int *start)
 {
-    size_t at = start && *start ? *start - 1 : 0;
+    size_t at = start && *start > 0 ? (size_t)*start - 1 : 0;
     struct text s, part;
 
     if (!mega$text_of(source, &s) || !mega$text_of(substring, &part))

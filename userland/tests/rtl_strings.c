@@ -103,7 +103,7 @@ static void builds(void)
     ok(holds(&s, "****"), "are there");
     is(str$dupl_char(&s), STR$_NORMAL, "one blank");
     ok(holds(&s, " "), "is there");
-    is(str$dupl_char(&s, &minus), STR$_NORMAL, "less than none");
+    is(str$dupl_char(&s, &minus), STR$_NEGSTRLEN, "less than none");
     ok(holds(&s, ""), "is none");
     is(str$len_extr(&s, &blanks, &two, &two), STR$_NORMAL, "two from the second on");
     ok(holds(&s, "or"), "or");
@@ -121,7 +121,7 @@ static void compares(void)
 {
     STRING a = string("abc"), b = string("abd"), padded = string("abc  "), high = string("abc\200");
     STRING upper = string("ABC"), none = string(""), c = string("c"), bc = string("bc");
-    unsigned int three = 3, ten = 10;
+    int three = 3, ten = 10, before = -3;
 
     is(str$compare(&a, &b), -1, "less");
     is(str$compare(&b, &a), 1, "greater");
@@ -137,6 +137,7 @@ static void compares(void)
     is(str$position(&a, &b), 0, "not at all");
     is(str$position(&a, &none), 1, "nothing is everywhere");
     is(str$position(&a, &c, &ten), 0, "behind the end");
+    is(str$position(&a, &c, &before), 3, "a place before the first is the first");
 }
 
 static void memory(void)

@@ -10,6 +10,7 @@
 #include <jpidef.h>
 #include <lib$routines.h>
 #include <libdef.h>
+#include <libwaitdef.h>
 #include <megalith/creds.h>
 #include <pthread.h>
 #include <signal.h>
@@ -433,9 +434,16 @@ static int second_program(void)
 
 /* ---- LIB$ ---- */
 
+/* LIB$WAIT with its optional arguments. */
+static int wait_for(const void *seconds, unsigned flags, unsigned type)
+{
+    return lib$wait(seconds, &flags, &type);
+}
+
 static void library(void)
 {
-    float seconds = 0.1F, negative = -1;
+    float seconds = 0.1F, negative = -1, too_long = 100001;
+    double moment = 0.02;
     long begin = now_ms();
     int efn, first = 0, n = 0, status;
 
@@ -445,6 +453,13 @@ static void library(void)
     ok(now_ms() - begin >= 99, "waits, after an AST too: %ld ms", now_ms() - begin);
     is(calls, 1, "which is delivered meanwhile");
     is_status(lib$wait(&negative), LIB$_INVARG, "not for a negative time");
+    is_status(lib$wait(&too_long), LIB$_INVARG, "nor for more than 100,000 seconds");
+    is_status(wait_for(&seconds, LIB$K_NOWAKE, LIB$K_IEEE_S), SS$_NORMAL, "a float of IEEE");
+    begin = now_ms();
+    is_status(wait_for(&moment, 0, LIB$K_IEEE_T), SS$_NORMAL, "a double");
+    ok(now_ms() - begin >= 19, "which is read as one: %ld ms", now_ms() - begin);
+    is_status(wait_for(&moment, 0, LIB$K_VAX_H), LIB$_INVARG, "no number of 16 bytes");
+    is_status(wait_for(&seconds, 2, LIB$K_IEEE_S), LIB$_INVARG, "no unknown flag");
     while ((status = lib$get_ef(&efn)) == SS$_NORMAL && n < 1000) {
         first = first ? first : efn;
         n++;

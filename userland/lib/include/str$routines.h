@@ -36,7 +36,7 @@ int str$trim(void *destination, const void *source, unsigned short *length);
 /* So many times a character, by default one blank. */
 int str$dupl_char(void *destination, const int *count, const char *character);
 /* Where the substring begins, from 1 on, not before *start; 0: nowhere. */
-unsigned int str$position(const void *source, const void *substring, const unsigned int *start);
+unsigned int str$position(const void *source, const void *substring, const int *start);
 /* Part of a string, from a position that is counted from 1: so many characters, or up to a
  * position; str$left: up to a position; str$right: from it on. Successes that say that the nearest
  * possible was taken: STR$_ILLSTRPOS, a position outside of the string; STR$_NEGSTRLEN, a negative

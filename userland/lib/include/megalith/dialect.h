@@ -12,6 +12,11 @@
 #define __int16 short
 #define __int8  char
 
+/* Which format float and double have: of the three, that of IEEE. */
+#define __IEEE_FLOAT 1
+#define __D_FLOAT    0
+#define __G_FLOAT    0
+
 /* The kernel completes unaligned accesses. */
 #define __unaligned
 

@@ -54,7 +54,8 @@ int sys$schdwk(unsigned int *pidadr, void *prcnam, const void *daytim, const voi
 int sys$canwak(unsigned int *pidadr, void *prcnam);
 int sys$hiber(void);
 int sys$wake(unsigned int *pidadr, void *prcnam);
-/* Waits for so many seconds; ASTs are delivered meanwhile. flags and float_type must be omitted. */
+/* Waits for so many seconds, at most 100,000; ASTs are delivered meanwhile. flags and float_type
+ * are constants of <libwaitdef.h>. LIB$_INVARG. */
 int lib$wait(const float *seconds, const unsigned int *flags, const unsigned int *float_type);
 
 /* ---- the end of a program ---- */
