@@ -85,7 +85,7 @@ cond_t process_channel_deassign(struct qio_channels *t, uint32_t number)
     cond_t status;
 
     if (!c)
-        return SS$_IVCHAN;
+        return qio_no_channel(number);
     if (b)
         mailbox_ref(b);
     qio_channel_unref(c);

@@ -130,12 +130,19 @@ cond_t qio_channel_enter(struct qio_channels *t, struct qio_channel *c, uint32_t
     return i < QIO_CHANNELS ? SS$_NORMAL : SS$_NOIOCHAN;
 }
 
-/* The place of a number, NULL: there is no such number. */
-static struct qio_channel **place(struct qio_channels *t, uint32_t number)
+static bool is_number(uint32_t number)
 {
     uint32_t n = number / QIO_CHANNEL_STEP;
 
-    return number % QIO_CHANNEL_STEP || n < 1 || n > QIO_CHANNELS ? NULL : &t->slot[n - 1];
+    return number % QIO_CHANNEL_STEP == 0 && n >= 1 && n <= QIO_CHANNELS;
+}
+
+cond_t qio_no_channel(uint32_t number) { return is_number(number) ? SS$_NOPRIV : SS$_IVCHAN; }
+
+/* The place of a number, NULL: there is no such number. */
+static struct qio_channel **place(struct qio_channels *t, uint32_t number)
+{
+    return is_number(number) ? &t->slot[number / QIO_CHANNEL_STEP - 1] : NULL;
 }
 
 struct qio_channel *qio_channel_get(struct qio_channels *t, uint32_t number)
@@ -171,13 +178,13 @@ cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number)
     ipl_t ipl;
 
     if (!at)
-        return SS$_IVCHAN;
+        return qio_no_channel(number);
     ipl = spin_lock(&t->lock);
     c = *at;
     set_slot_locked(t, (unsigned)(at - t->slot), NULL);
     spin_unlock(&t->lock, ipl);
     if (!c)
-        return SS$_IVCHAN;
+        return qio_no_channel(number);
     qio_channel_drop(c);
     return SS$_NORMAL;
 }

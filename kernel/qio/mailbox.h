@@ -83,7 +83,7 @@ void mailbox_facts(struct mailbox *b, struct mailbox_facts *f);
 
 /* Read. now: complete at once, SS$_ENDOFFILE if the mailbox is empty. stream: bytes of any number
  * of messages. check: SS$_NOWRITER if it is empty and no channel writes. SS$_NORMAL: it completes
- * later, or has; errors: SS$_ACCVIO, SS$_EXQUOTA, SS$_INSFMEM, SS$_IVCHAN, SS$_ILLEFC,
+ * later, or has; errors: SS$_ACCVIO, SS$_EXQUOTA, SS$_INSFMEM, SS$_NOPRIV, SS$_ILLEFC,
  * SS$_UNASEFC, SS$_EXASTLM. */
 struct mailbox_read {
     vaddr_t buffer;

@@ -124,7 +124,7 @@ cond_t mailbox_wait_for_room(struct mailbox_channel *c, uint32_t n, bool norswai
     for (;;) {
         wait_enqueue(&b->room, &w);
         if (is_closed(c)) {
-            status = SS$_IVCHAN;
+            status = SS$_NOPRIV;
             break;
         }
         if (mailbox_take_room(b, n))

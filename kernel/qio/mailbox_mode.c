@@ -14,7 +14,7 @@ static cond_t complete_now(const struct mailbox_who *who, const struct qio_compl
     return status;
 }
 
-/* Queue the notice, or post it if what it is for is there. SS$_NORMAL, SS$_IVCHAN, SS$_EXQUOTA. */
+/* Queue the notice, or post it if what it is for is there. SS$_NORMAL, SS$_NOPRIV, SS$_EXQUOTA. */
 static cond_t arm(struct mailbox_channel *c, unsigned side, struct io_request *a)
 {
     struct mailbox *b = c->box;
@@ -22,7 +22,7 @@ static cond_t arm(struct mailbox_channel *c, unsigned side, struct io_request *a
     ipl_t ipl = spin_lock(&b->lock);
 
     if (c->closed)
-        status = SS$_IVCHAN;
+        status = SS$_NOPRIV;
     else if (!list_empty(side == WRITERS ? &b->messages : &b->reads))
         event_post(&a->event, 0);
     else if (!mailbox_queue_kept_locked(b, side, &b->attention[side], &c->notices[side], a))
@@ -76,7 +76,7 @@ cond_t mailbox_wait(struct qio_channel *q, const struct mailbox_who *who,
     ipl = spin_lock(&b->lock);
     there = b->users[side] != 0;
     if (c->closed)
-        status = SS$_IVCHAN;
+        status = SS$_NOPRIV;
     else if (!there && !mailbox_queue_kept_locked(b, side, &b->waits[side], &c->own, r))
         status = SS$_EXQUOTA;
     spin_unlock(&b->lock, ipl);

@@ -111,7 +111,7 @@ static inline uint32_t mailbox_message_rest(const struct mailbox_message *m)
 }
 /* Take room for n bytes. False: there is not so much. */
 bool mailbox_take_room(struct mailbox *b, uint32_t n);
-/* The same, waiting for it, at IPL 0. SS$_NORMAL; SS$_MBFULL (norswait); SS$_IVCHAN: c is closed;
+/* The same, waiting for it, at IPL 0. SS$_NORMAL; SS$_MBFULL (norswait); SS$_NOPRIV: c is closed;
  * *interrupted. */
 cond_t mailbox_wait_for_room(struct mailbox_channel *c, uint32_t n, bool norswait,
                              bool *interrupted);

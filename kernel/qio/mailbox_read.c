@@ -187,7 +187,7 @@ cond_t mailbox_read(struct qio_channel *q, const struct mailbox_who *who,
     case CLOSED:
     case FULL:
         mailbox_request_drop(r);
-        return outcome == FULL ? SS$_EXQUOTA : SS$_IVCHAN;
+        return outcome == FULL ? SS$_EXQUOTA : SS$_NOPRIV;
     case QUEUED: /* r may be gone already */
         mailbox_post_all(c->box, &c->box->attention[READERS], 0);
         mailbox_deliver(c->box);

@@ -68,7 +68,7 @@ static cond_t write_message(struct mailbox_channel *c, const struct mailbox_writ
     if (outcome == CLOSED || outcome == FULL) {
         mailbox_message_unref(m);
         mailbox_request_drop(r);
-        return outcome == FULL ? SS$_EXQUOTA : SS$_IVCHAN;
+        return outcome == FULL ? SS$_EXQUOTA : SS$_NOPRIV;
     }
     announce(b, outcome);
     if (w->now)

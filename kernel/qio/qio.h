@@ -60,7 +60,10 @@ cond_t qio_channel_enter(struct qio_channels *t, struct qio_channel *c, uint32_t
 /* A channel with a reference, NULL: none has that number. */
 struct qio_channel *qio_channel_get(struct qio_channels *t, uint32_t number);
 void qio_channel_unref(struct qio_channel *c);
-/* $DASSGN: SS$_NORMAL, SS$_IVCHAN. */
+/* What a service returns for a number that no channel has: SS$_IVCHAN, if none can have it;
+ * SS$_NOPRIV, if there is no channel now, as on OpenVMS, where an inner mode may have it. */
+cond_t qio_no_channel(uint32_t number);
+/* $DASSGN: SS$_NORMAL, or as qio_no_channel. */
 cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number);
 /* The same for a channel that was not entered. */
 void qio_channel_drop(struct qio_channel *c);

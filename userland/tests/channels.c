@@ -200,6 +200,8 @@ static void others(void)
     is_status(sys$qio(EFN$C_ENF, chan, IO$_READVBLK, 0, 0, 0, memory, 65536), SS$_BADPARAM,
               "65,536 bytes");
     is_status(sys$getdviw(EFN$C_ENF, chan, 0, items, &iosb, 0, 0, 0), SS$_NORMAL, "its unit");
+    is_status(sys$getdvi(EFN$C_ENF, 17, 0, items, 0, 0, 0, 0), SS$_IVCHAN, "no such number");
+    is_status(sys$getdvi(EFN$C_ENF, 4080, 0, items, 0, 0, 0, 0), SS$_NOPRIV, "not assigned");
     is_status(sys$getdvi(130, chan, 0, items, 0, 0, 0, 0), SS$_ILLEFC, "no such flag");
     is_status(sys$getdvi(70, chan, 0, items, 0, 0, 0, 0), SS$_UNASEFC, "no cluster");
     is_status(sys$getdvi(EFN$C_ENF, chan, 0, bad, 0, 0, 0, 0), SS$_ACCVIO, "no list");

@@ -130,8 +130,9 @@ static void messages(void)
                   "4567890123456789012345678901234567890"),
               SS$_MBTOOSML, "101 bytes of 100");
     is_status(sys$dassgn(chan), SS$_NORMAL, "the channel is deassigned");
-    is_status(sys$dassgn(chan), SS$_IVCHAN, "once");
-    is_status(put(chan, IO$M_NOW, ""), SS$_IVCHAN, "and cannot be used");
+    is_status(sys$dassgn(chan), SS$_NOPRIV, "once");
+    is_status(sys$dassgn(0), SS$_IVCHAN, "no channel has number 0");
+    is_status(put(chan, IO$M_NOW, ""), SS$_NOPRIV, "and cannot be used");
 }
 
 /* A write without IO$M_NOW completes when it is read. */
@@ -416,6 +417,9 @@ static void cancelled(void)
     get(chan, IO$M_NOW, 10);
     block_is(SS$_ENDOFFILE, 0, "with its message");
     is_status(sys$cancel(99), SS$_IVCHAN, "no such channel");
+    is_status(sys$cancel(0), SS$_IVCHAN, "nor number 0");
+    is_status(sys$cancel(255 * 16), SS$_NOPRIV, "the last number is not assigned");
+    is_status(sys$cancel(256 * 16), SS$_IVCHAN, "and there is none above it");
     sys$dassgn(chan);
 }
 
@@ -622,6 +626,9 @@ static void refused(void)
     is_status(sys$crembx(0, &got, 0, 0, 0, 0, bad, 0, 0), SS$_ACCVIO, "crembx: no descriptor");
     is_status(sys$crembx(0, &got, 0, 0, 0, 0, 0, 4, 0), SS$_BADPARAM, "crembx: the flags");
     is_status(sys$delmbx(1000), SS$_IVCHAN, "delmbx: the channel");
+    is_status(sys$delmbx(4080), SS$_NOPRIV, "delmbx: one that is not assigned");
+    is_status(sys$qio(0, 17, IO$_READVBLK), SS$_IVCHAN, "qio: the channel");
+    is_status(sys$qio(0, 4080, IO$_READVBLK), SS$_NOPRIV, "qio: one that is not assigned");
     is_status(sys$qio(0, chan, 5, &iosb), SS$_ILLIOFUNC, "no such function");
     is_status(sys$qio(0, chan, IO$_READVBLK | 0x8000, &iosb, 0, 0, buffer, 1), SS$_ILLIOFUNC,
               "a modifier of nothing");
@@ -673,7 +680,7 @@ static void information(void)
     is_status(lib$getdvi(&wrong, &chan, 0, &unit), SS$_BADPARAM, "no such item");
     is_status(lib$getdvi(&item, 0, &no_device, 0, &string), SS$_NOSUCHDEV, "no such device");
     length = 48;
-    is_status(lib$getdvi(&item, &length, 0, 0, &string), SS$_IVCHAN, "no such channel");
+    is_status(lib$getdvi(&item, &length, 0, 0, &string), SS$_NOPRIV, "no such channel");
     sys$dassgn(chan);
 }
 

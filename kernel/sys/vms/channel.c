@@ -79,12 +79,12 @@ cond_t vms_assign(uint64_t devnam, uint64_t chan, uint64_t acmode, uint64_t mbxn
     return status == SS$_NORMAL ? enter(who.channels, c, chan) : status;
 }
 
-/* $DASSGN(chan): SS$_NORMAL, SS$_IVCHAN. */
+/* $DASSGN(chan): SS$_NORMAL; SS$_IVCHAN, SS$_NOPRIV: there is no such channel. */
 cond_t vms_dassgn(uint64_t chan)
 {
     struct qio_channels *t = process_self()->channels;
 
-    return t ? process_channel_deassign(t, chan & 0xFFFF) : SS$_IVCHAN;
+    return t ? process_channel_deassign(t, chan & 0xFFFF) : qio_no_channel(chan & 0xFFFF);
 }
 
 /* The channel of that number, with a reference, or NULL. */
@@ -95,13 +95,14 @@ static struct qio_channel *channel(uint64_t chan)
     return t ? qio_channel_get(t, chan & 0xFFFF) : NULL;
 }
 
-/* $CANCEL(chan): requests that have not completed do so with SS$_CANCEL. SS$_NORMAL, SS$_IVCHAN. */
+/* $CANCEL(chan): requests that have not completed do so with SS$_CANCEL. SS$_NORMAL; SS$_IVCHAN,
+   SS$_NOPRIV: there is no such channel. */
 cond_t vms_cancel(uint64_t chan)
 {
     struct qio_channel *c = channel(chan);
 
     if (!c)
-        return SS$_IVCHAN;
+        return qio_no_channel(chan & 0xFFFF);
     c->device->cancel(c, false);
     qio_channel_unref(c);
     return SS$_NORMAL;
@@ -247,8 +248,8 @@ cond_t vms_crembx(uint64_t block)
     return status == SS$_NORMAL ? enter(c.who.channels, q, a[CHAN]) : status;
 }
 
-/* $DELMBX(chan): SS$_NORMAL, SS$_IVCHAN; SS$_DEVNOTMBX; SS$_NOPRIV: PRMMBX is missing for a
-   permanent one. */
+/* $DELMBX(chan): SS$_NORMAL; SS$_IVCHAN, SS$_NOPRIV: there is no such channel; SS$_DEVNOTMBX;
+   SS$_NOPRIV: PRMMBX is missing for a permanent one. */
 cond_t vms_delmbx(uint64_t chan)
 {
     struct qio_channel *c = channel(chan);
@@ -256,7 +257,7 @@ cond_t vms_delmbx(uint64_t chan)
     cond_t status;
 
     if (!c)
-        return SS$_IVCHAN;
+        return qio_no_channel(chan & 0xFFFF);
     status = mailbox_of(c) ? mailbox_mark(mailbox_of(c), prmmbx) : SS$_DEVNOTMBX;
     qio_channel_unref(c);
     return status;

@@ -85,7 +85,7 @@ static cond_t find(uint64_t chan, vaddr_t devnam, struct facts *f)
 
     if (chan & 0xFFFF) {
         c = t ? qio_channel_get(t, chan & 0xFFFF) : NULL;
-        return c ? channel_noted(c, f) : SS$_IVCHAN;
+        return c ? channel_noted(c, f) : qio_no_channel(chan & 0xFFFF);
     }
     status = vms_device_find(devnam, &d);
     if (status != SS$_NORMAL)
@@ -200,9 +200,10 @@ static cond_t inform(uint64_t chan, vaddr_t devnam, vaddr_t itmlst)
  * completes at once. The device is that of chan, or if that is 0, of devnam.
  *
  *   SS$_NORMAL
- *   SS$_IVCHAN                                no such channel
+ *   SS$_IVCHAN                                no channel can have that number
  *   SS$_NOSUCHDEV, SS$_IVDEVNAM, SS$_IVLOGNAM no such device, or no name of one
- *   SS$_NOPRIV                                a terminal that the caller may not open
+ *   SS$_NOPRIV                                the channel is not assigned; a terminal that the
+ *                                             caller may not open
  *   SS$_BADPARAM                              an item is not implemented; the list is malformed
  *   SS$_BADBUFLEN, SS$_TOOMANYLNAM, SS$_INSFMEM, SS$_ILLEFC, SS$_UNASEFC, SS$_EXASTLM, SS$_INSFARG,
  *   SS$_TOO_MANY_ARGS, SS$_ACCVIO

@@ -138,7 +138,7 @@ static cond_t begin(uint64_t block, bool *interrupted)
         return status;
     c = qio_channel_get(q.who.channels, a[CHAN] & 0xFFFF);
     if (!c)
-        return SS$_IVCHAN;
+        return qio_no_channel(a[CHAN] & 0xFFFF);
     status = mailbox_of(c) ? vms_qio_mailbox(c, &q, interrupted)
                            : vms_qio_terminal(c, &q, interrupted);
     qio_channel_unref(c);
@@ -149,9 +149,10 @@ static cond_t begin(uint64_t block, bool *interrupted)
  * $QIO(efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6).
  *
  *   SS$_NORMAL                    the request was queued: the status block tells its end
- *   SS$_IVCHAN                    there is no such channel
+ *   SS$_IVCHAN                    no channel can have that number
  *   SS$_ILLIOFUNC                 the device has no such function, or not this modifier
- *   SS$_NOPRIV                    the channel is not for this direction; not the owner (SETPROT)
+ *   SS$_NOPRIV                    the channel is not assigned, or not for this direction; not the
+ *                                 owner (SETPROT)
  *   SS$_MBTOOSML, SS$_MBFULL      the message is longer than any may be; there is no room
  *   SS$_EXQUOTA                   the process has as many requests outstanding as it may have, or
  *                                 its user timers for terminals, or the mailbox as many requests

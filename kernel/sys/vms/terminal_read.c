@@ -272,7 +272,7 @@ cond_t terminal_read(struct terminal_channel *c, struct terminal_request *r, uin
     if (!open) {
         file_unref(f);
         terminal_request_drop(r);
-        return SS$_IVCHAN;
+        return SS$_NOPRIV;
     }
     if (f->ops->poll)
         (void)f->ops->poll(f, &r->polled);
