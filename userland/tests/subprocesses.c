@@ -84,6 +84,20 @@ static void child_makes_more(void)
         pause();
 }
 
+/* A process with small quotas makes others: what larger ones in the list give, and how many ASTs
+ * one without a list has. */
+static void child_asks_for_more(void)
+{
+    static const unsigned char more[] = {PQL$_ASTLM, 11, 0, 0, 0, PQL$_LISTEND};
+    STRING image = string(IMAGE), in = string("/tmp/sleeper");
+    unsigned int pid, status;
+
+    status = (unsigned)sys$creprc(&pid, &image, &in, 0, 0, 0, (void *)more);
+    sys$creprc(&pid, &image, &in);
+    tell("%lu %lu\n", status, jpi(pid, JPI$_ASTLM));
+    _exit(0);
+}
+
 static int run_as_subprocess(void)
 {
     char order[32] = "";
@@ -99,6 +113,8 @@ static int run_as_subprocess(void)
         child_quotas();
     if (strcmp(order, "more") == 0)
         child_makes_more();
+    if (strcmp(order, "larger") == 0)
+        child_asks_for_more();
     if (strcmp(order, "priority") == 0) {
         tell("%lu %lu\n", jpi(0, JPI$_PRIB), jpi(0, JPI$_AUTHPRIV));
         return 0;
@@ -261,6 +277,35 @@ static void quotas(void)
     is(jpi(pid, JPI$_PRCLM), 0, "PRCLM");
     sys$delprc(&pid);
     wait_for_end(pid);
+}
+
+/* Nobody gives what he does not have. */
+static void larger_quotas(void)
+{
+    static const unsigned char ten[] = {PQL$_ASTLM, 10, 0, 0, 0, PQL$_LISTEND};
+    static const unsigned char more[] = {PQL$_ASTLM, 251, 0, 0, 0, PQL$_LISTEND};
+    static const unsigned char bytes[] = {PQL$_BYTLM, 0, 0, 0, 1, PQL$_LISTEND};
+    uint64_t status, asts, impersonate = PRV$M_IMPERSONATE;
+    STRING image = string(IMAGE), input = string(orders("larger")), output = string("/tmp/out7");
+    unsigned int pid;
+
+    is_status(sys$creprc(&pid, &image, &input, &output, 0, 0, (void *)ten), SS$_NORMAL, "ASTLM 10");
+    told("/tmp/out7", &status, &asts);
+    is_status((int)status, SS$_EXQUOTA, "it gives nobody 11");
+    is(asts, 10, "nor, without a list, more than its own");
+    wait_for_end(pid);
+    input = string("/tmp/sleeper");
+    is_status(sys$creprc(0, &image, &input, 0, 0, 0, (void *)more), SS$_EXQUOTA, "as nobody does");
+    is_status(sys$creprc(0, &image, &input, 0, 0, 0, (void *)bytes), SS$_EXQUOTA, "BYTLM likewise");
+    is_status(sys$creprc(&pid, &image, &input, 0, 0, 0, (void *)more, 0, 4, 0, 0, PRC$M_DETACH),
+              SS$_NORMAL, "but to a detached process");
+    is(jpi(pid, JPI$_ASTLM), 251, "ASTLM 251");
+    sys$delprc(&pid);
+    wait_for_end(pid);
+    sys$setprv(0, &impersonate, 0, 0);
+    is_status(sys$creprc(0, &image, &input, 0, 0, 0, (void *)more, 0, 4, 0, 0, PRC$M_DETACH),
+              SS$_EXQUOTA, "with IMPERSONATE");
+    sys$setprv(1, &impersonate, 0, 0);
 }
 
 static void quotas_of_io(void)
@@ -552,6 +597,7 @@ int main(void)
     relations();
     ends_with_owner();
     quotas();
+    larger_quotas();
     quotas_of_io();
     messages_of_ends();
     names();

@@ -114,6 +114,36 @@ static cond_t read_quotas(struct process_plan *n, vaddr_t at)
     return at ? SS$_IVQUOTAL : SS$_NORMAL;
 }
 
+/* Nobody gives larger quotas than his own, unless he may make processes for others: a process that
+ * was given small ones gets no larger ones by a process that it makes. What the list does not name
+ * is the parameter's, and no more than the caller's. */
+static cond_t check_quotas(struct process_plan *n)
+{
+    const struct kin_limits *own = &process_self()->kin.limits;
+    const struct {
+        uint32_t *given, own;
+        enum sysparam_id usual;
+    } quotas[] = {
+        {&n->limits.asts, own->asts, SYSPARAM_PQL_DASTLM},
+        {&n->limits.timers, own->timers, SYSPARAM_PQL_DTQELM},
+        {&n->limits.io.bytes, own->io.bytes, SYSPARAM_PQL_DBYTLM},
+        {&n->limits.io.requests, own->io.requests, SYSPARAM_PQL_DBIOLM},
+    };
+
+    if (n->detached && (process_privileges(process_self()) & PRV_IMPERSONATE))
+        return SS$_NORMAL;
+    for (unsigned i = 0; i < ARRAY_SIZE(quotas); i++) {
+        uint32_t usual = (uint32_t)sysparam(quotas[i].usual);
+        uint32_t most = quotas[i].own ? quotas[i].own : usual;
+
+        if (*quotas[i].given > most)
+            return SS$_EXQUOTA;
+        if (!*quotas[i].given && most < usual)
+            *quotas[i].given = most;
+    }
+    return SS$_NORMAL;
+}
+
 /* ---- the other arguments ---- */
 
 static cond_t read_names(const uint64_t *a, struct creation *x, struct process_plan *n)
@@ -240,6 +270,8 @@ static cond_t read_all(const uint64_t *a, struct mega_spawn *s, struct creation 
         status = read_quotas(n, a[QUOTA]);
     if (status == SS$_NORMAL)
         status = read_flags(a, x, n);
+    if (status == SS$_NORMAL)
+        status = check_quotas(n);
     if (status == SS$_NORMAL)
         status = read_uic((uint32_t)a[UIC], x, n);
     if (status == SS$_NORMAL)
@@ -379,6 +411,8 @@ static cond_t create(struct process_plan *n, struct creation *x, bool *taken, ui
  *   SS$_NOSLOT      there are as many processes as there can be, or as the user may have
  *   SS$_IVLOGNAM    a name is empty or too long
  *   SS$_IVQUOTAL    the list has an unknown quota, or no end
+ *   SS$_EXQUOTA     a quota is larger than the caller's, and the process is a subprocess or the
+ *                   caller does not have IMPERSONATE
  *   SS$_IVSTSFLG    an unknown flag
  *   SS$_NODETACH    a UIC of another user without IMPERSONATE
  *   SS$_NOPRIV      PRC$M_PSWAPM or PRC$M_NOACNT without the privilege of that name; the caller may
