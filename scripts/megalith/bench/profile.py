@@ -33,8 +33,10 @@ from megalith.run import image
 from megalith.run.ends import end
 from megalith.run.libraries import libraries_of
 from megalith.run.paths import BUILD, TOP
+from megalith.tb import plan
 
-SOURCES = sorted(Path(__file__).with_name("profiler").iterdir())
+INTERFACE = Path(plan.__file__).with_name("qemu.h")
+SOURCES = [*sorted(Path(__file__).with_name("profiler").iterdir()), INTERFACE]
 KERNEL_MARK = "_[k]"  # as usual in flame graphs
 PALCODE = "[PALcode]"
 
@@ -42,14 +44,16 @@ Stacks = dict[tuple[str, ...], int]  # from the program's name to the innermost 
 
 
 def plugin() -> Path:
-    """The compiled plugin."""
+    """The plugin, compiled for the emulator that is installed."""
     code = b"".join(path.read_bytes() for path in SOURCES)
-    mark = hashlib.sha256(code).hexdigest()[:16]
+    version = plan.plugin_version()
+    mark = hashlib.sha256(code + bytes([version])).hexdigest()[:16]
     target = BUILD / f"profile/{mark}.so"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         made = target.with_suffix(".new")
         words = ["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden"]
+        words += [f"-DPLUGIN_API={version}", f"-I{INTERFACE.parent}"]
         words += [str(path) for path in SOURCES if path.suffix == ".c"]
         subprocess.run([*words, "-o", str(made)], check=True)
         made.rename(target)

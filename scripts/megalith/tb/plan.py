@@ -99,11 +99,13 @@ def parse(text: str) -> Plan:
 
 @cache
 def plugin_version() -> int:
-    """Of the plugin interface, for the emulator that is installed: QEMU 9 refuses version 1."""
+    """Of the plugin interface, for the emulator that is installed: QEMU 9 refuses version 1, and
+    what 9.1 has changed it says to no plugin (qemu.h)."""
     words = ["qemu-system-alpha", "--version"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    number = re.search(r"version (\d+)", said)
-    return 2 if number and int(number[1]) >= 9 else 1
+    number = re.search(r"version (\d+)\.(\d+)", said)
+    version = (int(number[1]), int(number[2])) if number else (0, 0)
+    return 1 + (version >= (9, 0)) + (version >= (9, 1))
 
 
 def layout(kernel: Path, memory: int) -> dict[str, int]:

@@ -1,6 +1,7 @@
-/* QEMU's interface for plugins, as far as this plugin uses it; distributions package no header.
- * PLUGIN_API is the version that the plugin declares: 1 for QEMU up to 8, 2 from 9 on, which has no
- * counters shared by the CPUs. */
+/* QEMU's interface for plugins, as far as those here and in bench/profiler use it; distributions
+ * package no header. PLUGIN_API is the version that the plugin declares: 1 for QEMU up to 8; 2 for
+ * 9.0, which has no counters shared by the CPUs; 3 from 9.1 on, which copies an instruction's bytes
+ * instead of lending them. */
 #ifndef MEGALITH_TB_QEMU_H
 #define MEGALITH_TB_QEMU_H
 
@@ -20,6 +21,11 @@ typedef void qemu_exit_fn(uint64_t id, void *data);
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t at);
+#if PLUGIN_API >= 3
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to, size_t nbytes);
+#else
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+#endif
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, qemu_trans_fn *fn);

@@ -21,38 +21,59 @@
  * first instruction, else from the first one in user mode.
  */
 #include "images.h"
+#include "qemu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- QEMU's interface (version 1), of which distributions package no header ---- */
-
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum { CB_NO_REGS = 0, INLINE_ADD = 0, MEM_RW = 3 };
-typedef void exec_fn(unsigned cpu, void *data);
-typedef void mem_fn(unsigned cpu, uint32_t info, uint64_t address, void *data);
-typedef void trans_fn(uint64_t id, struct qemu_plugin_tb *tb);
-typedef void exit_fn(uint64_t id, void *data);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t at);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, trans_fn *fn);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, exec_fn *fn, int flags,
-                                          void *data);
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *at,
-                                                uint64_t add);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_fn *fn, int flags, int rw,
-                                      void *data);
-void qemu_plugin_register_atexit_cb(uint64_t id, exit_fn *fn, void *data);
-
-#define EXPORT __attribute__((visibility("default")))
-EXPORT int qemu_plugin_version = 1;
-EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
+QEMU_EXPORT int qemu_plugin_version = PLUGIN_API;
+QEMU_EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
 
 #define CPUS_MAX 4
+
+/* ---- what differs between versions of QEMU ---- */
+
+/* Instructions of all CPUs. */
+#if PLUGIN_API == 1
+static uint64_t executed;
+
+static void count_begin(void) {}
+static void count(struct qemu_plugin_insn *insn)
+{
+    qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_ADD, &executed, 1);
+}
+static uint64_t instructions(void) { return executed; }
+#else
+static struct qemu_plugin_scoreboard *board;
+
+static void count_begin(void) { board = qemu_plugin_scoreboard_new(sizeof(uint64_t)); }
+static void count(struct qemu_plugin_insn *insn)
+{
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_ADD,
+                                                        (struct qemu_plugin_u64){board, 0}, 1);
+}
+static uint64_t instructions(void)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < qemu_plugin_num_vcpus(); i++)
+        sum += *(uint64_t *)qemu_plugin_scoreboard_find(board, (unsigned)i);
+    return sum;
+}
+#endif
+
+static uint32_t word_of(const struct qemu_plugin_insn *insn)
+{
+    uint32_t word = 0;
+
+#if PLUGIN_API >= 3
+    qemu_plugin_insn_data(insn, &word, sizeof(word));
+#else
+    memcpy(&word, qemu_plugin_insn_data(insn), sizeof(word));
+#endif
+    return word;
+}
 
 /* ---- the tree of call stacks ---- */
 
@@ -206,7 +227,7 @@ static const char *within, *out;
 static bool counting;
 static bool in_user; /* some instruction in user mode was executed */
 static bool from_start;
-static uint64_t executed, counted; /* instructions; those that have been charged */
+static uint64_t charged_until; /* instructions that have been charged */
 static struct node *charged = &root;
 
 static struct frame *top(struct thread *t) { return t->n ? &t->frames[t->n - 1] : NULL; }
@@ -426,9 +447,11 @@ static void follow(struct cpu *c, const struct block *b)
 
 static void charge(void)
 {
+    uint64_t now = instructions();
+
     if (from_start || (within ? counting : in_user))
-        charged->count += executed - counted;
-    counted = executed;
+        charged->count += now - charged_until;
+    charged_until = now;
 }
 
 /* Where CALL_PAL enters PALcode, which begins at an address that is a multiple of 32 KiB. */
@@ -497,19 +520,19 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *at = qemu_plugin_tb_get_insn(tb, i);
 
-        memcpy(&insn, qemu_plugin_insn_data(at), 4);
+        insn = word_of(at);
         digest = (digest ^ insn) * 0x100000001b3;
         if (i < CODE_MAX)
             code[i] = insn;
-        qemu_plugin_register_vcpu_insn_exec_inline(at, INLINE_ADD, &executed, 1);
+        count(at);
         if (is_kernel(pc) && uses_stack(insn))
-            qemu_plugin_register_vcpu_mem_cb(at, on_stack_access, CB_NO_REGS, MEM_RW,
+            qemu_plugin_register_vcpu_mem_cb(at, on_stack_access, QEMU_NO_REGS, QEMU_ACCESSES,
                                              (void *)(intptr_t)(int16_t)insn);
     }
     b = block_at(pc, code, n < CODE_MAX ? n : CODE_MAX, digest);
     b->next = pc + 4 * n;
     b->end = end_of(insn);
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, b);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_NO_REGS, b);
 }
 
 /* ---- result ---- */
@@ -577,6 +600,7 @@ int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
     }
     if (!out || !image_added())
         return -1;
+    count_begin();
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
     return 0;
