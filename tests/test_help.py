@@ -29,7 +29,7 @@ def test_what_help_suggests_works() -> None:
     commands = [c for c in commands_of(told) if not c.startswith("monitor")]
     assert len(commands) > 11
     script = "\n".join(f"{c} || echo FAILED: {c}" for c in [*commands, "monitor /ending=1", "help"])
-    done = run_guest("/bin/sh", "-c", script, memory="2G", users_image=True)
+    done = run_guest("/bin/sh", "-c", script, users_image=True)
     assert "FAILED" not in done.text, done.text
     assert "every page is counted exactly once" in done.text and "help try" in done.text
     assert '"DATA" = "/tmp/data"' in done.text
@@ -49,6 +49,14 @@ def test_commands_explain_themselves() -> None:
     done = run_guest("/bin/sh", "-c", script).expect(0)
     assert done.text.count("show DISPLAY [NAME]") == 2 and "monitor /RECORD FILE" in done.text
     assert "RESERVED_MEMORY SHOW" in done.text and "FACILITY VERB" in done.text
+
+
+def test_help_fits_a_terminal_of_80_columns() -> None:
+    words = "try commands logical_names monitor keys vms programs show sysman sda"
+    script = f"help; for word in {words}; do help $word; done"
+    told = run_guest("/bin/sh", "-c", script, users_image=True).expect(0).text
+    assert "--processes 20" in told and "PARAMETERS SET" in told and "/VALIDATE" in told
+    assert not [line for line in told.splitlines() if len(line) > 79]
 
 
 def test_every_word_that_is_completed_is_a_commands() -> None:
@@ -71,7 +79,7 @@ def test_every_word_that_is_completed_is_a_commands() -> None:
         return {" ".join(w[1:count]) for w in lines if w[0] == command} - {"help"}
 
     assert {w.upper() for w in second("show")} == set(re.findall(r"^  ([A-Z]+) ", show, re.M))
-    for line in show.splitlines():
+    for line in show.replace("\n" + " " * 12, "").splitlines():  # qualifiers that were folded
         if found := re.match(r"  ([A-Z]+) ", line):
             has = next(w[2:] for w in lines if w[:2] == ["show", found[1].lower()])
             assert {q.lower() for q in re.findall(r" (/[A-Z]+)(?!=)\b", line)} == set(has)

@@ -20,7 +20,7 @@
 
 static void list_topics(void)
 {
-    printf("This is Megalith, a system for very large memory, with a shell of the usual kind.\n\n");
+    printf("This is Megalith, for very large memory, with a shell of the usual kind.\n\n");
     for (const struct topic *t = topics; t->name; t++)
         printf("  help %-18s%s\n", t->name, t->what);
     printf("  help %-18s%s\n", "INSFLPGS", "what a condition value says (or its number)");

@@ -1,72 +1,75 @@
-/* The topics of help. Commands that occur here are run by tests/test_help.py. */
+/* The topics of help, in lines of at most 79 columns. Commands that occur here are run by
+ * tests/test_help.py. */
 #include "help.h"
 
 #include <stddef.h>
 
 const struct topic topics[] = {
     {"try", "what to look at first",
-     "  show memory                       physical memory, pools, reservations\n"
-     "  show process /all                 every process with its pages and page tables\n"
-     "  /tests/share_section --fluid --size 1G --processes 20 --keep\n"
-     "                                    20 processes map a section through the same page tables\n"
-     "  show section /full                what that section costs, and its granularity hints\n"
-     "  dgblsc SHARE_SECTION_FLUID        deletes it\n"
-     "  show memory /validate             counts every page of the machine\n"
-     "  monitor                           CPUs, memory and processes, every second; q quits\n"
-     "  ls /bin                           programs; vi edits, less shows, ^R finds past "
-     "commands\n"},
+     "  show memory                   physical memory, pools, reservations\n"
+     "  show process /all             every process with its pages and page tables\n"
+     "  /tests/share_section --fluid --size 512M --processes 20 --keep\n"
+     "                                20 processes map a section, with shared tables\n"
+     "  show section /full            what it costs, and its granularity hints\n"
+     "  dgblsc SHARE_SECTION_FLUID    deletes it\n"
+     "  show memory /validate         counts every page of the machine\n"
+     "  monitor                       CPUs, memory, processes, each second; q quits\n"
+     "  ls /bin                       programs; vi edits, less shows, ^R searches\n"},
     {"commands", "the commands of this system",
-     "  show DISPLAY                      show help lists the displays\n"
-     "  monitor [/INTERVAL=SECONDS]       where the time of each CPU goes, states of processes\n"
-     "  sysman COMMAND                    parameters and reserved memory of the running system\n"
-     "  sda COMMAND                       traces: locks, PC samples, unaligned accesses\n"
-     "  dgblsc NAME                       deletes a permanent global section\n"
-     "  define /JOB NAME VALUE            a logical name for this shell and what it starts;\n"
-     "                                    /GROUP, /SYSTEM for others; deassign /JOB NAME\n"
-     "  runas USER COMMAND                runs a command as another user\n"
-     "  rad DOMAIN -- COMMAND             runs a command in a memory domain\n"
-     "  ls /bin                           these, and the usual ones: ls, vi, awk, less, top, ...\n"
+     "  show DISPLAY                  show help lists the displays\n"
+     "  monitor [/INTERVAL=SECONDS]   where the time goes, states of processes\n"
+     "  sysman COMMAND                parameters, reserved memory of the system\n"
+     "  sda COMMAND                   traces: locks, PC samples, unaligned accesses\n"
+     "  dgblsc NAME                   deletes a permanent global section\n"
+     "  define /JOB NAME VALUE        a logical name for this shell and its children;\n"
+     "                                /GROUP, /SYSTEM for others; deassign /JOB NAME\n"
+     "  runas USER COMMAND            runs a command as another user\n"
+     "  rad DOMAIN -- COMMAND         runs a command in a memory domain\n"
+     "  ls /bin                       these, and the usual: ls, vi, awk, less, top\n"
      "help logical_names says more of define and deassign.\n"},
     {"logical_names", "names that stand for others",
-     "  define /JOB DATA /tmp/data        /JOB: this shell and what it starts, until it ends\n"
-     "  define /SYSTEM LIBRARY a,b        all users; a list of values; /GROUP: users of the group\n"
-     "  show logical DATA                 what it stands for, followed to the end\n"
-     "  show logical 'D*' /FULL           a pattern; modes and attributes\n"
-     "  deassign /JOB DATA                deletes it; /ALL instead of a name: all of the table\n"
+     "  define /JOB DATA /tmp/data    for this shell and its children, until it ends\n"
+     "  define /SYSTEM LIBRARY a,b    all users; several values; /GROUP: of the group\n"
+     "  show logical DATA             what it stands for, followed to the end\n"
+     "  show logical 'D*' /FULL       a pattern; modes and attributes\n"
+     "  deassign /JOB DATA            deletes it; /ALL for a name: all of the table\n"
      "  deassign /SYSTEM LIBRARY\n"
-     "Without a table /JOB is meant. The simple shell has both commands built in, and means its\n"
-     "own process, /PROCESS, which no program can mean, because its names end with it. A program\n"
-     "finds a name by $TRNLNM; names are defined in supervisor mode (/USER_MODE, "
-     "/EXECUTIVE_MODE).\n"},
+     "Without a table /JOB is meant. The simple shell has both commands built in, and\n"
+     "means its own process, /PROCESS, which no program can mean, because its names\n"
+     "end with it. A program finds a name by $TRNLNM; names are defined in supervisor\n"
+     "mode (/USER_MODE, /EXECUTIVE_MODE).\n"},
     {"monitor", "CPUs, memory and processes while they change",
-     "  monitor                           a screen, drawn anew each second; h shows its keys\n"
+     "  monitor                           drawn anew each second; h shows its keys\n"
      "  monitor /INTERVAL=0.5 /COUNT=10   so often, so many readings\n"
      "  monitor /RECORD FILE              a JSON object for each reading\n"
      "Where the output is no terminal each reading is a line.\n"},
     {"keys", "keys at this terminal",
      "  ^D   end of input; in the first shell it powers the machine off\n"
-     "  ^Z   stops the program (fg, bg and jobs go on with it); end of input at SYSMAN>, SDA>\n"
+     "  ^Z   stops the program (fg, bg and jobs go on with it);\n"
+     "       end of input at SYSMAN>, SDA>\n"
      "  ^C   interrupts the program\n"
      "  ^\\   ends it, though it may ignore ^C\n"
-     "  Tab  completes a command, its words or a file; ^R finds one of the lines before\n"
+     "  Tab  completes a command, its words or a file\n"
+     "  ^R   finds one of the lines before\n"
      "  ^]   ends the machine at once, whatever it is doing\n"},
     {"vms", "words of OpenVMS",
-     "  global section      memory with a name that processes map; memory-resident sections are\n"
-     "                      never paged and can share their page tables\n"
-     "  region              a reserved part of an address space; one with shared page tables has\n"
-     "                      room for whole tables only\n"
-     "  granularity hint    says in a PTE that 8, 64 or 512 aligned pages are contiguous, so that\n"
-     "                      the processor needs one translation for all\n"
-     "  fluid pages         free pages, and those that can become free, less what was promised\n"
-     "  reserved memory     pages set aside at boot by the registry: sysman RESERVED_MEMORY SHOW\n"
-     "  lookaside list      free blocks of one size, taken without a search\n"
-     "  logical name        a name that stands for another, in a table: help logical_names\n"
-     "  condition value     result of a service; odd: success. help INSFLPGS explains one\n"},
+     "  global section    memory with a name that processes map; memory-resident ones\n"
+     "                    are never paged and can share their page tables\n"
+     "  region            a reserved part of an address space; one with shared page\n"
+     "                    tables has room for whole tables only\n"
+     "  granularity hint  says in a PTE that 8, 64 or 512 aligned pages are\n"
+     "                    contiguous: the processor needs one translation for all\n"
+     "  fluid pages       free pages, and those that can become free, less what was\n"
+     "                    promised\n"
+     "  reserved memory   pages set aside at boot: sysman RESERVED_MEMORY SHOW\n"
+     "  lookaside list    free blocks of one size, taken without a search\n"
+     "  logical name      a name that stands for another: help logical_names\n"
+     "  condition value   result of a service; odd: success. help INSFLPGS has one\n"},
     {"programs", "how to run a program of your own",
      "On the host:\n"
      "  scripts/cc hello.c -o hello && scripts/run --add hello -- /hello\n"
      "  scripts/run --share FOLDER        the folder is /share in the guest\n"
-     "Programs for Linux/Alpha run as they are, and OpenVMS sources compile against "
+     "Programs for Linux/Alpha run as they are, and OpenVMS sources compile against\n"
      "<starlet.h>.\n"},
     {NULL, NULL, NULL},
 };

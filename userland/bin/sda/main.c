@@ -26,7 +26,7 @@ static const struct facility {
     {"SPL", "spinlocks: acquisitions, spins and callers", MEGA_TRACE_SPL, "TRACE"},
     {"PCS", "PC samples of each CPU", MEGA_TRACE_PCS, "TRACE"},
     {"FLT", "alignment faults in user mode, by instruction and process", MEGA_TRACE_FLT, "TRACE"},
-    {"PRF", "events of translation buffers (START MONITOR ...), with scripts/run --tb-model",
+    {"PRF", "events of translation buffers (START MONITOR ...)",
      MEGA_TRACE_PRF, "MONITOR"},
 };
 #define FACILITIES (sizeof(facilities) / sizeof(facilities[0]))
@@ -42,13 +42,14 @@ static const struct {
     {"LOAD", false, LOAD, "", "BUFFER=", "",
      "allocate the buffers: PCS /BUFFER=pages per CPU (128)"},
     {"START", true, START, "", "BUFFER= RATE=", "",
-     "start a new trace, after LOAD if necessary: PCS /RATE=Hz (0: the clock's 1024)"},
+     "start a new trace, after LOAD if necessary\n"
+     "      PCS /RATE=Hz (0: the clock's 1024)"},
     {"STOP", true, STOP, "", "", "", "stop; the results stay available"},
     {"SHOW", true, SHOW, "SUMMARY TOP=", "SUMMARY TOP= PROCESS= CPU= FROM= TO= PROGRAM=",
      "SUMMARY TOP= PROCESS= PROGRAM=",
-     "show the results, also while it runs: /SUMMARY /TOP=n; PCS, FLT /PROCESS=pid\n"
-     "      /PROGRAM=file (symbols of user mode); PCS /CPU=n /FROM=s /TO=s (s: seconds since the "
-     "start)"},
+     "show the results, also while it runs: /SUMMARY /TOP=n\n"
+     "      PCS, FLT /PROCESS=pid /PROGRAM=file (symbols of user mode)\n"
+     "      PCS /CPU=n /FROM=s /TO=s (seconds since the start)"},
     {"UNLOAD", false, UNLOAD, "", "", "", "stop, and free the buffers"},
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #define QUALIFIERS_MAX 16
+#define COLUMNS        80 /* of a narrow terminal */
 
 uint64_t page_size = 8192;
 const char *table_value;
@@ -35,7 +36,7 @@ static const struct {
     {"CPU", show_cpu, Q_FULL, false, "processors and translation buffers"},
     {"PARAMETER", show_parameter, 0, true, "system parameters"},
     {"LOGICAL", show_logical, Q_FULL | Q_PROCESS | Q_JOB | Q_GROUP | Q_SYSTEM | Q_TABLE, true,
-     "logical names: NAME (* and % for any characters), or those of table NAME"},
+     "logical names: NAME (may have * and %), or those of table NAME"},
     {"PCI", show_pci, 0, false, "PCI devices"},
     {"DEVICE", show_device, Q_FULL, true, "disks and partitions: all, or NAME"},
     {"SPINLOCK", show_spinlock, Q_START | Q_STOP | Q_FULL, false,
@@ -85,10 +86,15 @@ static int usage(void)
 {
     printf("show DISPLAY [NAME] [/QUALIFIER...]\n");
     for (size_t i = 0; i < sizeof(displays) / sizeof(displays[0]); i++) {
-        printf("  %-10s %s", displays[i].name, displays[i].help);
-        for (size_t j = 0; j < sizeof(qualifiers) / sizeof(qualifiers[0]); j++)
-            if (displays[i].qualifiers & qualifiers[j].bit)
-                printf(" /%s", qualifiers[j].name);
+        size_t column = (size_t)printf("  %-10s %s", displays[i].name, displays[i].help);
+
+        for (size_t j = 0; j < sizeof(qualifiers) / sizeof(qualifiers[0]); j++) {
+            if (!(displays[i].qualifiers & qualifiers[j].bit))
+                continue;
+            if (column + strlen(" /") + strlen(qualifiers[j].name) >= COLUMNS)
+                column = (size_t)printf("\n%12s", "") - 1;
+            column += (size_t)printf(" /%s", qualifiers[j].name);
+        }
         putchar('\n');
     }
     return 0;

@@ -24,13 +24,14 @@ static const struct verb {
     const char *help;
 } verbs[] = {
     {"RESERVED_MEMORY", "SHOW", "[name]", 0, 1, "", reserved_show,
-     "Show the reservations of the running system. Sizes are in pages; a reservation with page\n"
-     "    tables has a second line for them."},
+     "Show the reservations of the running system. Sizes are in pages; a\n"
+     "    reservation with page tables has a second line for them."},
     {"RESERVED_MEMORY", "FREE", "name [/GROUP=n | /SYSGBL | /NOGLOBAL_SECTION]", 1, 1,
      "GROUP= SYSGBL NOGLOBAL_SECTION", reserved_free,
-     "Free the unused part of a reservation: pages that were allocated go to the free\n"
-     "    list, others only to the fluid page count. Sections of that name made later are FLUID.\n"
-     "    The next boot reserves the memory again, unless scripts/sysman removes the entry.\n"
+     "Free the unused part of a reservation: pages that were allocated go to the\n"
+     "    free list, others only to the fluid page count. Sections of that name made\n"
+     "    later are FLUID. The next boot reserves the memory again, unless\n"
+     "    scripts/sysman removes the entry.\n"
      "      /GROUP=n           the entry of group n (octal)\n"
      "      /SYSGBL            the entry of the system (default)\n"
      "      /NOGLOBAL_SECTION  the entry for a driver, which no section uses"},
@@ -44,9 +45,8 @@ static const struct verb {
      "Show system parameters with the values in force. A name may end in *.\n"
      "      /DYNAMIC           only those that can be changed while the system runs"},
     {"PARAMETERS", "SET", "name value", 2, 2, "", parameters_set,
-     "Set a dynamic parameter; it takes effect at once and lasts until the next boot. The value "
-     "may have\n"
-     "    %X, %O or 0x before it and K, M, G or T after it."},
+     "Set a dynamic parameter; it takes effect at once and lasts until the next\n"
+     "    boot. The value may have %X, %O or 0x before it and K, M, G or T after it."},
     {"HELP", NULL, "[command]", 0, 2, "", help, "Describe the commands."},
     {"EXIT", NULL, "", 0, 0, "", leave, "Leave. So does the end of input."},
 };
