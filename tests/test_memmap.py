@@ -3,6 +3,7 @@ guest."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -13,7 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from megalith.debug.inventory import Mapping, Space
+from megalith.debug.memmap import print_space
 from megalith.run.paths import TOP
+from rich.console import Console
 
 OPTIONS = ("-m", "1G", "--smp", "2", "--set", "RADS=2", "--set", "MEMORY_HOLES=3")
 RESERVED = ("--reserve", "DBCACHE 128 /ALLOCATE /PAGE_TABLES", "--reserve", "LATER 64 /ALLOCATE")
@@ -129,6 +133,17 @@ def test_terminal(drawn: Drawn) -> None:
     assert re.search(r"DBCACHE +16384 +16384 +17", drawn.terminal)
     row = r"section +128 MiB +16384 +0/0/0/16384 +0/16"
     assert re.search(rf"{drawn.start:#x} .* {row}", drawn.terminal)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_addresses_are_whole_in_a_narrow_terminal(width: int) -> None:
+    ends = (0x3FFFC000000, 0x40000000000)
+    section = Mapping(*ends, "section", "rw-", 8192, {512: 8192}, 8)
+    console = Console(width=width, color_system=None, file=io.StringIO())
+    print_space(console, Space(2, "two", [section], []))
+    (row,) = re.findall(r".*section.*", console.file.getvalue())
+    assert row.split()[:4] == [f"{ends[0]:#x}", f"{ends[1]:#x}", "rw-", "section"]
+    assert row.split()[-2:] == ["0/0/0/8192", "0/8"]
 
 
 def test_terminal_without_colours(drawn: Drawn) -> None:

@@ -66,6 +66,7 @@ LETTERS = {
 HINT_COLOURS = {1: "#90caf9", 8: "#42a5f5", 64: "#1565c0", 512: "#e65100"}
 ROWS, WIDTH, ROW_HEIGHT, LEFT = 16, 960, 26, 110
 COLUMNS = 64  # of the terminal's picture
+WIDE = 90  # columns of a terminal that the table of an address space fits into with wide gaps
 LEGEND_COLUMNS = 3  # of the SVG: "shared table: 131,072,000 pages, 1000 GiB" fits
 SMALLEST = 1.0  # pixels: a page among 131 million is still visible
 
@@ -271,8 +272,13 @@ def print_physical(console: Console, memory: Physical) -> None:
 
 def print_space(console: Console, one: Space) -> None:
     console.print(f"\nAddress space of process {one.pid}, {one.name}", style="bold")
-    names = ("from", "to", "", "kind", "size", "valid", "hints 1/8/64/512", "tables own/shared")
-    table = Table(*names, box=None)
+    # An address is never cut off; in a narrow terminal the columns stand closer.
+    table = Table(box=None, padding=(0, 1) if console.width >= WIDE else (0, 1, 0, 0))
+    for name in ("from", "to"):
+        longest = max((len(f"{mapping.end:#x}") for mapping in one.mappings), default=0)
+        table.add_column(name, no_wrap=True, min_width=longest)
+    for name in ("", "kind", "size", "valid", "hints 1/8/64/512", "tables own/shared"):
+        table.add_column(name)
     for mapping in one.mappings:
         hints = "/".join(str(mapping.hints.get(hint, 0)) for hint in HINT_COLOURS)
         tables = f"{mapping.own_tables}/{mapping.shared_tables}"
