@@ -599,3 +599,28 @@ def test_a_terminal_by_qio(tmp_path: Path) -> None:
     script = "echo Arthur > /tmp/a; echo 'the grail' >> /tmp/a; /questionnaire < /tmp/a"
     done = run_guest("/bin/sh", "-c", script, options=["--add", str(program)]).expect(SUCCESS)
     assert done.text == QUESTIONNAIRE
+
+
+CONSTANT = """
+#include <lib$routines.h>
+#include <ssdef.h>
+#include <stdio.h>
+static __attribute__((noinline)) int always(void)
+{
+    lib$establish(lib$sig_to_ret);
+    lib$signal(SS$_INSFMEM);
+    return SS$_NORMAL;
+}
+int main(void)
+{
+    printf("%d\\n", always());
+    return SS$_NORMAL;
+}
+"""
+
+
+def test_a_handlers_result_where_the_code_has_but_one(tmp_path: Path) -> None:
+    source, program = tmp_path / "always.c", tmp_path / "always"
+    source.write_text(CONSTANT)
+    subprocess.run([TOP / "scripts/cc", source, "-o", program], check=True)
+    assert run_guest("/always", options=["--add", str(program)]).expect(0).text == "292\n"

@@ -132,18 +132,18 @@ static void test_zero_and_counts(void)
     struct mega_process before, after, end;
     char *p, sum = 0;
 
-    /* What is counted is resident now: the pages of these calls' own code lie where the linker has
-     * put them, and the first call of each may bring one in. */
-    munmap(map(1, RW, ANON), PAGE);
-    own();
-    before = own();
-    p = map(64, RW, ANON);
-    for (unsigned i = 0; i < 64; i++)
-        for (unsigned j = 0; j < PAGE; j += 512)
-            sum |= p[i * PAGE + j];
-    after = own();
-    munmap(p, 64 * PAGE);
-    end = own();
+    /* Twice, and only the second time counts: the first brings in the pages of all the code that
+     * is called here, which lies where the linker has put it. */
+    for (unsigned round = 0; round < 2; round++) {
+        before = own();
+        p = map(64, RW, ANON);
+        for (unsigned i = 0; i < 64; i++)
+            for (unsigned j = 0; j < PAGE; j += 512)
+                sum |= p[i * PAGE + j];
+        after = own();
+        munmap(p, 64 * PAGE);
+        end = own();
+    }
     is(sum, 0, "fresh memory is zero");
     is(after.demand_zero - before.demand_zero, 64, "each page takes one demand-zero fault");
     is(after.rss - before.rss, 64, "64 more pages are resident");

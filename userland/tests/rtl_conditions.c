@@ -66,7 +66,7 @@ static int unwind_here(SIGNAL *s, MECHANISM *m)
     return SS$_RESIGNAL;
 }
 
-static __attribute__((noinline)) int signals(int status)
+static __attribute__((noipa)) int signals(int status)
 {
     int result = lib$signal(status);
 
@@ -74,7 +74,7 @@ static __attribute__((noinline)) int signals(int status)
     return result;
 }
 
-static __attribute__((noinline)) int passes(int status)
+static __attribute__((noipa)) int passes(int status)
 {
     int result;
 
@@ -84,7 +84,7 @@ static __attribute__((noinline)) int passes(int status)
     return result;
 }
 
-static __attribute__((noinline)) long leaves(int status)
+static __attribute__((noipa)) long leaves(int status)
 {
     lib$establish(unwind_default);
     passes(status);
@@ -92,7 +92,7 @@ static __attribute__((noinline)) long leaves(int status)
     return 7;
 }
 
-static __attribute__((noinline)) int stays(int status)
+static __attribute__((noipa)) int stays(int status)
 {
     lib$establish(unwind_here);
     passes(status);
@@ -100,7 +100,7 @@ static __attribute__((noinline)) int stays(int status)
     return 7;
 }
 
-static __attribute__((noinline)) int returns(int status)
+static __attribute__((noipa)) int returns(int status)
 {
     lib$establish(lib$sig_to_ret);
     passes(status);
@@ -108,7 +108,7 @@ static __attribute__((noinline)) int returns(int status)
     return SS$_NORMAL;
 }
 
-static __attribute__((noinline)) void order(void)
+static __attribute__((noipa)) void order(void)
 {
     is_str((lib$establish(go_on), "none"), "none", "the first handler");
     ok(lib$establish(go_on) == go_on, "a handler replaces another");
@@ -120,7 +120,7 @@ static __attribute__((noinline)) void order(void)
     is(sys$unwind(0, 0), SS$_NOSIGNAL, "no unwind without a signal");
 }
 
-static __attribute__((noinline)) void unwinds(void)
+static __attribute__((noipa)) void unwinds(void)
 {
     /* Registers that procedures keep for their callers must be those of before. */
     volatile long keep = 5;
@@ -157,7 +157,7 @@ static int arguments(SIGNAL *s, MECHANISM *m)
     return SS$_CONTINUE;
 }
 
-static __attribute__((noinline)) void with_arguments(void)
+static __attribute__((noipa)) void with_arguments(void)
 {
     is(lib$signal(LIB$_INVARG, 3, 10, -20, 30), SS$_NORMAL, "a signal with parameters");
 }
@@ -171,13 +171,13 @@ static int handler_signals(SIGNAL *s, MECHANISM *m)
     return SS$_CONTINUE;
 }
 
-static __attribute__((noinline)) void nested(void)
+static __attribute__((noipa)) void nested(void)
 {
     lib$establish(handler_signals);
     signals(SS$_ABORT);
 }
 
-static __attribute__((noinline)) void read_at(const char *address)
+static __attribute__((noipa)) void read_at(const char *address)
 {
     note(*(const volatile char *)address ? "read" : "read zero");
 }
@@ -194,20 +194,20 @@ static int access_violation(SIGNAL *s, MECHANISM *m)
     return lib$sig_to_ret(s, m);
 }
 
-static __attribute__((noinline)) int reads(void)
+static __attribute__((noipa)) int reads(void)
 {
     lib$establish(access_violation);
     read_at((const char *)0x100);
     return SS$_NORMAL;
 }
 
-static __attribute__((noinline)) int divides(int by)
+static __attribute__((noipa)) int divides(int by)
 {
     lib$establish(lib$sig_to_ret);
     return 100 / by;
 }
 
-static __attribute__((noinline)) int repeats(int n)
+static __attribute__((noipa)) int repeats(int n)
 {
     lib$establish(lib$sig_to_ret);
     return n % 2 ? lib$signal(SS$_ABORT) : SS$_WASSET;
@@ -228,7 +228,7 @@ static void faults(void)
 }
 
 /* A handler that signals is left by the handler of a procedure further out. */
-static __attribute__((noinline)) int leaves_two(void)
+static __attribute__((noipa)) int leaves_two(void)
 {
     lib$establish(unwind_here);
     nested();
@@ -245,7 +245,7 @@ static int jump(SIGNAL *s, MECHANISM *m)
     longjmp(out, 1);
 }
 
-static __attribute__((noinline)) void jumps(void)
+static __attribute__((noipa)) void jumps(void)
 {
     lib$establish(jump);
     signals(SS$_ABORT);
