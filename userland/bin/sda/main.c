@@ -26,8 +26,7 @@ static const struct facility {
     {"SPL", "spinlocks: acquisitions, spins and callers", MEGA_TRACE_SPL, "TRACE"},
     {"PCS", "PC samples of each CPU", MEGA_TRACE_PCS, "TRACE"},
     {"FLT", "alignment faults in user mode, by instruction and process", MEGA_TRACE_FLT, "TRACE"},
-    {"PRF", "events of translation buffers (START MONITOR ...)",
-     MEGA_TRACE_PRF, "MONITOR"},
+    {"PRF", "events of translation buffers (START MONITOR ...)", MEGA_TRACE_PRF, "MONITOR"},
 };
 #define FACILITIES (sizeof(facilities) / sizeof(facilities[0]))
 
