@@ -174,7 +174,7 @@ def test_the_guest_reads_what_the_model_counts(tmp_path: Path, cpus: int, known)
     words = ["--smp", str(cpus), "--set", "VHPT_SIZE=10000", "-m", "1G", "--validate"]
     words += ["--add", f"{program}:/known", "--", "/bin/sh", "-c", "; ".join(lines) + "; true"]
     found, out, said = run(tmp_path, "21064+21264,hints=off", *words)
-    assert [m[0]["vhpt"] for m in found.models] == [16384, 16384]
+    assert [m[0]["vhpt"] for m in found.models] == ["16384", "16384"]
     assert f"  {2048 * cpus} of the kernel's are hashed page tables (VHPT_SIZE)." in out
     assert "%SDA-E-NOTLOADED, PRF is not loaded: PRF START MONITOR begins" in said
     assert "PRF loaded\nPRF monitor started\n" in out and "PRF monitor stopped\n" in out
@@ -218,7 +218,7 @@ def test_errors_are_named() -> None:
     """One line for each of the ways in which a run can be wrong."""
     cpu = {"what": "cpu", "cpu": 2, "roots": 3, "swpctx": 2, "invalidations": 7, "changes": 1}
     cpu |= {"tbi": 8, "disagreements": 0}
-    model = {"what": "model", "cpu": 2, "chip": "21264", "hint": 3, "asns": 1, "vhpt": 0}
+    model = {"what": "model", "cpu": 2, "chip": "21264", "hint": 3, "asns": 1, "vhpt": "0"}
     model |= {"asn_reuse": 0, "overlaps": 0, "stale": 0}
     rest = [{"what": "machine"}, {"what": "clock", "read_at": []}]
 
@@ -242,6 +242,8 @@ def test_errors_are_named() -> None:
         "all,hints=1+8+64,asn=both",
         "21264+21264",
         "21264,vhpt=262145",
+        "21264,vhpt=0c",
+        "21264,vhpt=32x",
     ),
 )
 def test_wrong_options_are_refused(text: str) -> None:

@@ -258,7 +258,7 @@ static void hashed(void)
     uint64_t most;
 
     begin("21264", 0);
-    ok(vhpt_init(&table, 32), "a table of 32 KiB");
+    ok(vhpt_init(&table, (struct vhpt_kind){.kib = 32}), "a table of 32 KiB");
     is(table.mask + 1, 1024, "has 1,024 entries");
     model.vhpt = &table;
     tb_switch(&model, 100, 1);

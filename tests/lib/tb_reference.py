@@ -4,12 +4,12 @@ and shares neither code nor tables with the C model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-MISS, DOUBLE, UNMAPPED, HASHED = 1, 2, 4, 16
+MISS, DOUBLE, UNMAPPED, HASHED, CHAINED = 1, 2, 4, 16, 32
 FETCH, DATA, SWITCH, PAGE, PROCESS, EVERYTHING = range(6)
 EVERY_ASN = -1
 HINT_BITS = (0, 3, 6, 9)
@@ -91,9 +91,12 @@ class Buffer:
 class Hashed:
     """The hashed page table: place -> (page, number or EVERY_ASN, PTE). A flush empties it."""
 
-    def __init__(self, kib: int) -> None:
-        self.size = kib * 1024 // 32
+    def __init__(self, text: str) -> None:
+        self.size = int(text.rstrip("sc")) * 1024 // (8 if "s" in text else 32)
         self.table: dict[int, tuple[int, int, int]] = {}
+
+    def find_chained(self, page: int, asn: int) -> int | None:
+        return None
 
     def place(self, page: int, asn: int) -> int:
         return (page if page >= PAGES_OF_SPACE // 2 else page + 1021 * asn) % self.size
@@ -117,11 +120,68 @@ class Hashed:
         self.table = {}
 
 
+class Chained(Hashed):
+    """Half of the memory are links, used in turn: link -> its place and what it holds (None:
+    nothing that can be found), and by place the links of its chain, the newest first."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.size //= 2
+        self.turn = 0
+        self.links: dict[int, tuple[int, tuple[int, int, int] | None]] = {}
+        self.chains: dict[int, list[int]] = {}
+
+    def find_chained(self, page: int, asn: int) -> int | None:
+        place = self.place(page, asn)
+        for link in self.chains.get(place, []):
+            held = self.links[link][1]
+            if held and held[0] == page and held[1] in (asn, EVERY_ASN):
+                self.links[link] = (place, self.table.get(place))
+                self.table[place] = held
+                return held[2]
+        return None
+
+    def put(self, page: int, asn: int, pte: int) -> None:
+        place = self.place(page, asn)
+        if place in self.table:
+            link, self.turn = self.turn, (self.turn + 1) % self.size
+            if link in self.links:
+                self.chains[self.links[link][0]].remove(link)
+            self.links[link] = (place, self.table[place])
+            self.chains.setdefault(place, []).insert(0, link)
+        super().put(page, asn, pte)
+
+    def forget(self, page: int, asn: int) -> None:
+        super().forget(page, asn)
+        for link in self.chains.get(self.place(page, asn), []):
+            held = self.links[link][1]
+            if held and held[0] == page and held[1] in (asn, EVERY_ASN):
+                self.links[link] = (self.links[link][0], None)
+
+    def keep(self, kept: Callable[[tuple[int, int, int]], bool]) -> None:
+        for link, (place, held) in self.links.items():
+            self.links[link] = (place, held if held and kept(held) else None)
+
+    def forget_process(self) -> None:
+        super().forget_process()
+        self.keep(lambda held: held[1] == EVERY_ASN)
+
+    def forget_all(self) -> None:
+        super().forget_all()
+        self.keep(lambda held: False)
+
+
+def hashed(text: str) -> Hashed | None:
+    if text == "0":
+        return None
+    return Chained(text) if "c" in text else Hashed(text)
+
+
 class Reference:
     """One CPU."""
 
-    def __init__(self, chip: str, hint: int, asns: bool, kib: int = 0) -> None:
-        self.hashed = Hashed(kib) if kib else None
+    def __init__(self, chip: str, hint: int, asns: bool, table: str = "0") -> None:
+        self.hashed = hashed(table)
         small, large, data, self.asn_bits, moves = CHIPS[chip]
         self.code = Buffer(small, moves)
         self.code_large = Buffer(large, moves) if large else None
@@ -159,6 +219,10 @@ class Reference:
         if found is not None:
             self.fill(self.code if fetch else self.data, page, found)
             return MISS | HASHED
+        found = self.hashed.find_chained(page, self.asn) if self.hashed else None
+        if found is not None:
+            self.fill(self.code if fetch else self.data, page, found)
+            return MISS | CHAINED
         place = (PTE_SPACE + (page >> 10)) % PAGES_OF_SPACE
         if not self.data.hit(place, self.asn):
             did |= DOUBLE
@@ -202,14 +266,14 @@ def chunks(records: np.ndarray) -> Iterator[np.ndarray]:
     return (records[at : at + CHUNK] for at in range(0, len(records), CHUNK))
 
 
-def outcomes(records: np.ndarray, chip: str, hint: int, asns: bool, kib: int = 0) -> bytes:
+def outcomes(records: np.ndarray, chip: str, hint: int, asns: bool, table: str = "0") -> bytes:
     """What each record of a trace does: two 64-bit words each, as trace.h describes them."""
     cpus: dict[int, Reference] = {}
     found = bytearray(len(records))
     for at, (what, says) in enumerate(word for part in chunks(records) for word in part.tolist()):
         cpu = what >> 4 & 15
         if cpu not in cpus:
-            cpus[cpu] = Reference(chip, hint, asns, kib)
+            cpus[cpu] = Reference(chip, hint, asns, table)
         page = what >> 13 & (PAGES_OF_SPACE - 1)
         found[at] = cpus[cpu].event(what & 15, page, says & 0xFFFFFFFF, says >> 32)
     return bytes(found)

@@ -106,7 +106,7 @@ def run_translation(folder: Path) -> tuple[list[dict], bool]:
 
 def run_hashed(folder: Path) -> tuple[list[dict], bool]:
     rows = hashed.execute(hashed.NUMBERS)
-    plots.plot_hashed(rows, folder)
+    plots.plot_hashed(hashed.plain(rows), folder)
     return rows, show_bounds(hashed.bounds(rows))
 
 

@@ -21,6 +21,8 @@ NUMBERS, QUICK_NUMBERS = 42, 20  # 5,245,786 combinations, as the paper; 38,760
 # VHPT_SIZE: the CPU seconds that table 1 of the paper reports.
 PAPER = {0: 18.17, 1: 18.15, 512: 17.23, 2048: 16.42, 8192: 16.61, 262144: 16.34}
 SIZES = (0, 1, 512, 1024, 2048, 4096, 8192, 262144)
+# With short entries of 8 bytes, and with chains.
+VARIANTS = ("1s", "512s", "1c", "512c")
 ENTRY_BYTES, PAGE_BYTES = 32, 8192
 # Of the misses that remain beside a table with an entry for each page, software resolves the first
 # of each page and those of pages that meet.
@@ -28,16 +30,21 @@ SOFTWARE_MOST = 0.2
 
 
 def execute(numbers: int) -> list[Row]:
-    """A row for each size of the table."""
-    model = f"{CHIP},hints=off,vhpt={'+'.join(map(str, SIZES))}"
+    """A row for each size of the table, and each variant."""
+    sizes = [*map(str, SIZES), *VARIANTS]
+    model = f"{CHIP},hints=off,vhpt={'+'.join(sizes)}"
     (said,), found = run_modelled(model, ["-m", "2G"], ["/bench/combinations", str(numbers)])
-    return [row(n, size, said, found) for n, size in enumerate(SIZES)]
+    return [row(n, size, said, found) for n, size in enumerate(sizes)]
 
 
-def row(n: int, size: int, said: dict, found: report.Found) -> Row:
-    """What the n-th model counted, with a table of that VHPT_SIZE."""
+def row(n: int, text: str, said: dict, found: report.Found) -> Row:
+    """What the n-th model counted, with a table of that VHPT_SIZE and variant."""
+    size = int(text.rstrip("sc"))
     return {
         "size": size,
+        "variant": text.lstrip("0123456789"),
+        "chained": found.sum(n, "vhpt_chained"),
+        "looked": found.sum(n, "vhpt_looked"),
         "kib": plan.vhpt_kib(size),
         "records": said["records"],
         "bytes": said["bytes"],
@@ -59,11 +66,23 @@ def largest_needed(rows: list[Row]) -> int:
 
 def bounds(rows: list[Row]) -> list[Bound]:
     """Every table resolves as much as the default one, and one as large as the rule says nearly
-    everything."""
+    everything. So do the variants, which have more entries or more places for a page."""
+    variants = [r for r in rows if r.get("variant")]
+    rows = plain(rows)
     enough = next(r for r in rows if r["kib"] >= largest_needed(rows))
     left = [(r["misses"] - r["found"]) / r["misses"] for r in rows]
     default = left[SIZES.index(1)]
+    same = {r["size"]: share for r, share in zip(rows, left, strict=True)}
     return [
+        *(
+            Bound(
+                f"page tables read, VHPT_SIZE {r['size']}{r['variant']}, at most without",
+                (r["misses"] - r["found"] - r["chained"]) / r["misses"],
+                same[r["size"]],
+                ".4f",
+            )
+            for r in variants
+        ),
         Bound(
             f"misses that software resolves, VHPT_SIZE {enough['size']}",
             (enough["misses"] - enough["found"]) / enough["misses"],
@@ -78,15 +97,19 @@ def bounds(rows: list[Row]) -> list[Bound]:
     ]
 
 
+def plain(rows: list[Row]) -> list[Row]:
+    return [r for r in rows if not r.get("variant")]
+
+
 def time_of(r: Row, way: str) -> int:
     """Cycles, if an instruction takes one."""
     return r["instructions"] + r[way]
 
 
 def hashed_table(rows: list[Row]) -> str:
-    default = next(r for r in rows if r["size"] == 1)
+    default = next(r for r in plain(rows) if r["size"] == 1)
     body = []
-    for r in rows:
+    for r in plain(rows):
         relative = (100 * time_of(r, way) / time_of(default, way) for way in ("least", "most"))
         paper = PAPER.get(r["size"])
         body.append(
@@ -106,5 +129,30 @@ def hashed_table(rows: list[Row]) -> str:
     return table(heads, body)
 
 
+NAMES = {"s": "entries of 8 bytes", "c": "chains"}
+
+
+def variants_table(rows: list[Row]) -> str:
+    """Each variant below the table of the same size without."""
+    body = []
+    for r in sorted(rows, key=lambda r: (r["size"], r.get("variant", ""))):
+        if r["size"] not in {v["size"] for v in rows if v.get("variant")}:
+            continue
+        chained = r.get("chained", 0)
+        left = r["misses"] - r["found"] - chained
+        body.append(
+            [
+                str(r["size"]),
+                NAMES.get(r.get("variant", ""), "as above"),
+                f"{100 * r['found'] / r['misses']:.1f} %",
+                f"{100 * chained / r['misses']:.1f} %" if chained else "",
+                f"{100 * left / r['misses']:.1f} %",
+                f"{r['least'] / 1e6:,.0f} to {r['most'] / 1e6:,.0f}",
+            ]
+        )
+    heads = ["VHPT_SIZE", "table", "found by the walker", "in a chain", "page tables read"]
+    return table([*heads, "million cycles lost"], body)
+
+
 def parts(rows: list[Row]) -> dict[str, str]:
-    return {"tb-hashed": hashed_table(rows)}
+    return {"tb-hashed": hashed_table(rows), "tb-hashed-variants": variants_table(rows)}

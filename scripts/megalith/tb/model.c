@@ -230,6 +230,10 @@ unsigned tb_reference(struct tb_model *m, enum tb_stream stream, uint64_t va, tb
         return TB_MISS | TB_HASHED;
     }
     m->counts.walked[stream]++;
+    if (m->vhpt && vhpt_find_link(m->vhpt, va >> TB_PAGE_SHIFT & VPN_MASK, m->asn, &w.page)) {
+        keep(m, stream, va, w.page);
+        return TB_MISS | TB_CHAINED;
+    }
     w = walk(context, va);
     if (!present(m, TB_DATA, pte_address(va))) {
         did |= TB_DOUBLE;
@@ -328,12 +332,14 @@ struct tb_cycles tb_cost(const struct tb_model *m)
     const struct tb_counts *c = &m->counts;
     const struct tb_chip *p = m->chip;
     uint64_t doubles = c->doubles[TB_FETCH] + c->doubles[TB_DATA];
-    uint64_t looks = m->vhpt ? m->vhpt->walks : 0;
+    uint64_t looks = m->vhpt ? m->vhpt->walks + m->vhpt->looked : 0;
+    uint64_t cleared = m->vhpt ? m->vhpt->cleared : 0;
 
+    /* To clear an entry of 8 bytes is a store; at most each block of 64 bytes comes from memory. */
     return (struct tb_cycles){
         .least = c->walked[TB_FETCH] * p->fetch.least + c->walked[TB_DATA] * p->data.least +
-                 doubles * p->second.least + looks * p->walker.least,
+                 doubles * p->second.least + looks * p->walker.least + cleared,
         .most = c->walked[TB_FETCH] * p->fetch.most + c->walked[TB_DATA] * p->data.most +
-                doubles * p->second.most + looks * p->walker.most,
+                doubles * p->second.most + looks * p->walker.most + cleared * p->walker.most / 8,
     };
 }

@@ -88,6 +88,7 @@ enum tb_stream { TB_FETCH, TB_DATA };
 #define TB_UNMAPPED 4u  /* with TB_MISS: the page tables have no valid PTE; nothing was filled */
 #define TB_STALE    8u  /* a hit on what the page tables do not say (tb_check) */
 #define TB_HASHED   16u /* with TB_MISS: the hashed page table had the page */
+#define TB_CHAINED  32u /* with TB_MISS: a chain of the hashed page table had it */
 
 struct tb_counts {
     uint64_t references[2], misses[2], doubles[2], unmapped[2]; /* by enum tb_stream */

@@ -1,7 +1,7 @@
 """The option --tb-model of scripts/run: what it asks for, and what the plugin is told.
 
-CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both][,vhpt=KIB[+KIB...]][,top=N]
-        [,json=FILE][,trace=FILE][,check=on]
+CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both]
+        [,vhpt=KIB[s][c][+...]][,top=N][,json=FILE][,trace=FILE][,check=on]
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HINTS = {"on": (3,), "off": (0,), "both": (3, 0)}
 HINT_OF_PAGES = {"1": 0, "8": 1, "64": 2, "512": 3}
 HELP = (
     "CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both]"
-    "[,vhpt=KIB[+KIB...]][,top=N][,json=FILE][,trace=FILE][,check=on]"
+    "[,vhpt=KIB[s][c][+...]][,top=N][,json=FILE][,trace=FILE][,check=on]"
 )
 
 
@@ -38,7 +38,8 @@ class Plan:
     chips: list[str]
     hints: tuple[int, ...] = (3,)
     asns: tuple[int, ...] = (1,)
-    vhpts: tuple[int, ...] | None = None  # KiB; None: what VHPT_SIZE of the run says
+    # KiB, "s" for short entries, "c" for chains; None: what VHPT_SIZE of the run says
+    vhpts: tuple[str, ...] | None = None
     top: int = 10
     json: Path | None = None
     trace: Path | None = None
@@ -46,8 +47,8 @@ class Plan:
     vhpt_size: int = 0  # the parameter
 
     @property
-    def models(self) -> list[tuple[str, int, int, int]]:
-        vhpts = (vhpt_kib(self.vhpt_size),) if self.vhpts is None else self.vhpts
+    def models(self) -> list[tuple[str, int, int, str]]:
+        vhpts = (str(vhpt_kib(self.vhpt_size)),) if self.vhpts is None else self.vhpts
         return list(product(self.chips, self.hints, self.asns, vhpts))
 
     @property
@@ -63,6 +64,14 @@ def vhpt_kib(size: int) -> int:
     if kib > VHPT_MOST:
         raise ValueError(f"vhpt={size}: a hashed page table has at most {VHPT_MOST} KiB")
     return kib
+
+
+def vhpt_word(text: str) -> str:
+    """A hashed page table as the plugin takes it: KiB, and its variants. Raises ValueError."""
+    found = re.fullmatch(r"(\d+)(s?c?)", text)
+    if not found or (int(found[1]) == 0 and found[2]):
+        raise ValueError(f"vhpt={text}: KiB are expected, s for short entries, c for chains")
+    return f"{vhpt_kib(int(found[1]))}{found[2]}"
 
 
 def parse(text: str) -> Plan:
@@ -81,8 +90,8 @@ def parse(text: str) -> Plan:
             found[name] = HINTS[value]
         elif name == "hints" and set(value.split("+")) <= set(HINT_OF_PAGES):
             found[name] = tuple(HINT_OF_PAGES[pages] for pages in value.split("+"))
-        elif name == "vhpt" and all(size.isdigit() for size in value.split("+")):
-            found["vhpts"] = tuple(vhpt_kib(int(size)) for size in value.split("+"))
+        elif name == "vhpt":
+            found["vhpts"] = tuple(map(vhpt_word, value.split("+")))
         elif name == "check" and value in ("on", "off"):
             found[name] = value == "on"
         elif name == "top" and value.isdigit():

@@ -14,8 +14,8 @@
  *
  * Everything belongs to one CPU and is used by its thread only, so nothing is locked.
  *
- * Arguments: out=FILE; model=CHIP:HINT:ASNS:KIB, several (the largest hint, 0 to 3; 1: numbers; size
- * of a hashed page table, 0: none);
+ * Arguments: out=FILE; model=CHIP:HINT:ASNS:TABLE, several (the largest hint, 0 to 3; 1: numbers; a
+ * hashed page table as vhpt_parse() reads it, 0: none);
  * trace=FILE; check=on: compare each entry that is used, and each block of a hint, with the page
  * tables; the words of struct guest_layout.
  */
@@ -44,7 +44,8 @@ static struct chosen {
     const struct tb_chip *chip;
     unsigned hint;
     bool asns;
-    unsigned vhpt_kib;
+    struct vhpt_kind vhpt;
+    char vhpt_text[12];
 } chosen[MODELS_MAX];
 static unsigned nmodels;
 static bool check;
@@ -421,18 +422,19 @@ static void write_counts(FILE *f, unsigned cpu, unsigned i)
 
     fprintf(f,
             "{\"what\": \"model\", \"cpu\": %u, \"chip\": \"%s\", \"hint\": %u, \"asns\": %d, "
-            "\"vhpt\": %u, \"vhpt_walks\": %" PRIu64 ", \"vhpt_hits\": %" PRIu64
-            ", \"vhpt_replaced\": %" PRIu64 ", "
+            "\"vhpt\": \"%s\", \"vhpt_walks\": %" PRIu64 ", \"vhpt_hits\": %" PRIu64
+            ", \"vhpt_replaced\": %" PRIu64 ", \"vhpt_chained\": %" PRIu64
+            ", \"vhpt_looked\": %" PRIu64 ", \"vhpt_cleared\": %" PRIu64 ", "
             "\"fetch_misses\": %" PRIu64 ", \"data_misses\": %" PRIu64
             ", \"fetch_doubles\": %" PRIu64 ", \"data_doubles\": %" PRIu64
             ", \"unmapped\": %" PRIu64 ", \"overlaps\": %" PRIu64 ", \"stale\": %" PRIu64
             ", \"asn_reuse\": %" PRIu64 ", \"least\": %" PRIu64 ", \"most\": %" PRIu64
             ", \"prices\": {\"data\": [%u, %u], \"second\": [%u, %u]}}\n",
-            cpu, m->chip->name, m->hint, m->asns, chosen[i].vhpt_kib, v->walks, v->hits,
-            v->replaced, n->misses[TB_FETCH], n->misses[TB_DATA], n->doubles[TB_FETCH],
-            n->doubles[TB_DATA], n->unmapped[TB_FETCH] + n->unmapped[TB_DATA], n->overlaps,
-            n->stale, n->asn_reuse, cost.least, cost.most, m->chip->data.least, m->chip->data.most,
-            m->chip->second.least, m->chip->second.most);
+            cpu, m->chip->name, m->hint, m->asns, chosen[i].vhpt_text, v->walks, v->hits,
+            v->replaced, v->chained, v->looked, v->cleared, n->misses[TB_FETCH], n->misses[TB_DATA],
+            n->doubles[TB_FETCH], n->doubles[TB_DATA], n->unmapped[TB_FETCH] + n->unmapped[TB_DATA],
+            n->overlaps, n->stale, n->asn_reuse, cost.least, cost.most, m->chip->data.least,
+            m->chip->data.most, m->chip->second.least, m->chip->second.most);
 }
 
 static void write_cpu(FILE *f, unsigned cpu)
@@ -506,13 +508,17 @@ static void at_exit(uint64_t id, void *data)
 static bool parse_model(char *text)
 {
     char *hint = strchr(text, ':'), *asns = hint ? strchr(hint + 1, ':') : NULL;
-    char *kib = asns ? strchr(asns + 1, ':') : NULL;
+    char *table = asns ? strchr(asns + 1, ':') : NULL;
+    struct vhpt_kind kind;
 
-    if (!kib || nmodels == MODELS_MAX)
+    if (!table || nmodels == MODELS_MAX || !vhpt_parse(table + 1, &kind))
         return false;
     *hint = 0;
-    chosen[nmodels] = (struct chosen){tb_chip_named(text), (unsigned)(hint[1] - '0'),
-                                      asns[1] == '1', (unsigned)strtoul(kib + 1, NULL, 10)};
+    chosen[nmodels] = (struct chosen){.chip = tb_chip_named(text),
+                                      .hint = (unsigned)(hint[1] - '0'),
+                                      .asns = asns[1] == '1',
+                                      .vhpt = kind};
+    snprintf(chosen[nmodels].vhpt_text, sizeof(chosen[nmodels].vhpt_text), "%s", table + 1);
     return chosen[nmodels].chip != NULL && chosen[nmodels++].hint <= TB_GH_MAX;
 }
 
@@ -579,10 +585,10 @@ static bool parse(char *word)
 static bool begin_model(struct cpu *c, unsigned i)
 {
     tb_init(&c->model[i], chosen[i].chip, chosen[i].hint, chosen[i].asns);
-    if (chosen[i].vhpt_kib == 0)
+    if (chosen[i].vhpt.kib == 0)
         return true;
     c->model[i].vhpt = &c->vhpt[i];
-    return vhpt_init(&c->vhpt[i], chosen[i].vhpt_kib);
+    return vhpt_init(&c->vhpt[i], chosen[i].vhpt);
 }
 
 int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
@@ -597,9 +603,9 @@ int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
         fputs("tb: out, ram, watch and image are needed\n", stderr);
         return 1;
     }
-    while (told + 1 < nmodels && !chosen[told].vhpt_kib)
+    while (told + 1 < nmodels && !chosen[told].vhpt.kib)
         told++;
-    if (nmodels && !chosen[told].vhpt_kib)
+    if (nmodels && !chosen[told].vhpt.kib)
         told = 0;
     for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
         cpus[cpu].last[TB_FETCH] = cpus[cpu].last[TB_DATA] = NO_PAGE;

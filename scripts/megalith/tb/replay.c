@@ -1,7 +1,7 @@
 /*
  * Runs a trace (trace.h) through the model of one chip.
  *
- *     replay CHIP hint=0|1|2|3 asn=on|off vhpt=KIB [outcomes=FILE] < TRACE
+ *     replay CHIP hint=0|1|2|3 asn=on|off vhpt=KIB[s][c] [outcomes=FILE] < TRACE
  *
  * Prints a line NAME VALUE for each count, summed over the CPUs. `outcomes` writes a byte for each
  * record: what a reference did (TB_MISS ...), 0 for other events.
@@ -95,7 +95,8 @@ static void report(void)
 
 static void usage(void)
 {
-    fputs("usage: replay CHIP hint=0|1|2|3 asn=on|off vhpt=KIB [outcomes=FILE] < TRACE\n", stderr);
+    fputs("usage: replay CHIP hint=0|1|2|3 asn=on|off vhpt=KIB[s][c] [outcomes=FILE] < TRACE\n",
+          stderr);
     exit(2);
 }
 
@@ -110,24 +111,23 @@ static bool is_on(const char *word, const char *name)
     return word[n + 2] == 'n';
 }
 
-/* 0, or a power of two from 32 on. */
-static unsigned kib_of(const char *word)
+static struct vhpt_kind table_of(const char *word)
 {
-    unsigned long kib = 0;
+    struct vhpt_kind kind;
 
-    if (sscanf(word, "vhpt=%lu", &kib) != 1 || kib > VHPT_KIB_MAX || (kib & (kib - 1)) != 0 ||
-        (kib > 0 && kib < 32))
+    if (strncmp(word, "vhpt=", 5) != 0 || !vhpt_parse(word + 5, &kind))
         usage();
-    return (unsigned)kib;
+    return kind;
 }
 
-static void begin(unsigned cpu, const struct tb_chip *chip, unsigned hint, bool asns, unsigned kib)
+static void begin(unsigned cpu, const struct tb_chip *chip, unsigned hint, bool asns,
+                  struct vhpt_kind table)
 {
     tb_init(&cpus[cpu], chip, hint, asns);
-    if (kib == 0)
+    if (table.kib == 0)
         return;
     cpus[cpu].vhpt = &tables[cpu];
-    if (!vhpt_init(&tables[cpu], kib)) {
+    if (!vhpt_init(&tables[cpu], table)) {
         perror("vhpt");
         exit(1);
     }
@@ -139,7 +139,8 @@ int main(int argc, char **argv)
     char magic[sizeof(TB_TRACE_MAGIC)] = "";
     struct tb_record r;
     FILE *outcomes = NULL;
-    unsigned hint, kib;
+    struct vhpt_kind table;
+    unsigned hint;
     bool asns;
 
     if (!chip || argc < 5 || argc > 6)
@@ -148,7 +149,7 @@ int main(int argc, char **argv)
         usage();
     hint = (unsigned)(argv[2][5] - '0');
     asns = is_on(argv[3], "asn");
-    kib = kib_of(argv[4]);
+    table = table_of(argv[4]);
     if (argc == 6) {
         if (strncmp(argv[5], "outcomes=", 9) != 0)
             usage();
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
         unsigned cpu = r.what >> 4 & 15, did;
 
         if (!used[cpu])
-            begin(cpu, chip, hint, asns, kib);
+            begin(cpu, chip, hint, asns, table);
         used[cpu] = true;
         did = play(&cpus[cpu], &r);
         if (outcomes)

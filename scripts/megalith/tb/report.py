@@ -175,7 +175,7 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
         f"{found.of_cpus('invalidations'):,} invalidations"
     )
     rows = []
-    hashed = any(model[0]["vhpt"] for model in found.models)
+    hashed = any(model[0]["vhpt"] != "0" for model in found.models)
     for n, model in enumerate(found.models):
         first = model[0]
         rows.append(
@@ -183,7 +183,14 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
                 first["chip"],
                 str(8 ** first["hint"]),
                 on[first["asns"]],
-                *([str(first["vhpt"]), f"{found.sum(n, 'vhpt_hits'):,}"] if hashed else []),
+                *(
+                    [
+                        first["vhpt"],
+                        f"{found.sum(n, 'vhpt_hits') + found.sum(n, 'vhpt_chained'):,}",
+                    ]
+                    if hashed
+                    else []
+                ),
                 f"{found.sum(n, 'fetch_misses'):,}",
                 f"{found.sum(n, 'data_misses'):,}",
                 f"{found.sum(n, 'fetch_doubles') + found.sum(n, 'data_doubles'):,}",
