@@ -24,6 +24,7 @@ from megalith.bench.figures import Bound, table
 from megalith.bench.guest import SECONDS, BenchError
 from megalith.run.machine import Settings
 from megalith.run.paths import TEST_KERNEL, TOP
+from megalith.tb.plan import emulator_version
 
 Row = dict[str, Any]
 
@@ -43,6 +44,10 @@ PROCESSES_SHOWN = 10  # of the samples on the page
 COMB = {"blocks": PAPER["free_blocks"], "names": 2 * PAPER["free_blocks"], "comb": 1}
 NONPAGED = (80, 208, 1024, 8192)
 AT_WORK = (1, 2, 4)
+# This QEMU and later ones divide the time until the next timer among all CPUs. Just before it turns
+# are shorter than what a CPU does between two readings of the clock, so that a hit during which
+# another CPU had one is not told from others (userland/bench/pool/parallel.c).
+SHORT_TURNS = (8, 1)
 SCHEDULE = 20  # one whose alarms preempt no thread: they only divide the time among CPUs
 
 MEMORY = """\
@@ -96,6 +101,12 @@ cat /tmp/record
 """
 
 
+def turns_show() -> bool:
+    """Does a hit during which another CPU had its turn show? Else hits beside others have no
+    bound."""
+    return emulator_version() < SHORT_TURNS
+
+
 @dataclass(frozen=True)
 class Case:
     label: str
@@ -137,6 +148,8 @@ class Case:
                     row = {"report": "record", "cpus_times": row.pop("cpus")} | row
                 if self.schedule is not None and row["report"] != "record":
                     row = self.in_instructions(row)
+                if row["report"] == "parallel" and not turns_show():
+                    row["turns_show"] = False
                 rows.append(row | {"case": self.label, "cpus": self.cpus})
             elif line.startswith("=== "):
                 text = []
@@ -453,7 +466,7 @@ def bounds(rows: list[Row], texts: list[Row]) -> list[Bound]:
     worst = max(on[512][f"npp_alloc_{n}"][1] for n in NONPAGED)
     text = "allocation of nonpaged pool by a lookaside hit, 99th percentile"
     result.append(Bound(text, worst, HIT_MOST))
-    for r in [r for r in pick(rows, "parallel", 4) if r["lal"]]:
+    for r in [r for r in pick(rows, "parallel", 4) if r["lal"] and r.get("turns_show", True)]:
         worst = max(r[f"{what}_{size}_whole"][1] for what in ("alloc", "free") for size in SIZES)
         text = f"hit while {r['at_work']} of 4 CPUs are at work, PAGED_LAL_SIZE {r['lal']:,}"
         result.append(Bound(f"{text}, 99th percentile", worst, HIT_MOST))

@@ -107,13 +107,18 @@ def parse(text: str) -> Plan:
 
 
 @cache
-def plugin_version() -> int:
-    """Of the plugin interface, for the emulator that is installed: QEMU 9 refuses version 1, and
-    what 9.1 has changed it says to no plugin (qemu.h)."""
+def emulator_version() -> tuple[int, int]:
+    """Of the QEMU that is installed."""
     words = ["qemu-system-alpha", "--version"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     number = re.search(r"version (\d+)\.(\d+)", said)
-    version = (int(number[1]), int(number[2])) if number else (0, 0)
+    return (int(number[1]), int(number[2])) if number else (0, 0)
+
+
+def plugin_version() -> int:
+    """Of the plugin interface, for the emulator that is installed: QEMU 9 refuses version 1, and
+    what 9.1 has changed it says to no plugin (qemu.h)."""
+    version = emulator_version()
     return 1 + (version >= (9, 0)) + (version >= (9, 1))
 
 
