@@ -157,5 +157,6 @@ def test_each_call_of_linux_is_there_or_has_a_name() -> None:
     missing = (TOP / "kernel/sys/posix/missing.c").read_text()
     named = {int(n): name for n, name in re.findall(r'\{(\d+), "(\w+)"\}', missing)}
     assert not there & set(named)
-    assert all(linux[n] == name for n, name in named.items())
+    # Headers of other versions have fewer calls, or more: those of 2025 end at 572.
+    assert all(linux.get(n, name) == name for n, name in named.items())
     assert not {n for n in linux if n >= 300 and n not in there | set(named) and linux[n] != "rseq"}

@@ -81,6 +81,7 @@ static const struct {
     {541, "fsconfig"},
     {542, "fsmount"},
     {543, "fspick"},
+    {545, "clone3"},
     {548, "pidfd_getfd"},
     {550, "process_madvise"},
     {552, "mount_setattr"},
@@ -91,6 +92,17 @@ static const struct {
     {558, "process_mrelease"},
     {559, "futex_waitv"},
     {560, "set_mempolicy_home_node"},
+    {561, "cachestat"},
+    {563, "map_shadow_stack"},
+    {564, "futex_wake"},
+    {565, "futex_wait"},
+    {566, "futex_requeue"},
+    {567, "statmount"},
+    {568, "listmount"},
+    {569, "lsm_get_self_attr"},
+    {570, "lsm_set_self_attr"},
+    {571, "lsm_list_modules"},
+    {572, "mseal"},
 };
 
 static const char *name_of(uint64_t number)
