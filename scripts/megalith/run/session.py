@@ -226,7 +226,7 @@ class Session:
         """Relays until the machine has ended or must be ended. The caller stops the machine."""
         terminal = None
         if self.interactive and self.stdin is not None and os.isatty(self.stdin):
-            self.say("^] ends this machine at once; its command help says what there is to try")
+            self.say("^] ends this machine at once; type help for what there is to try")
             terminal = termios.tcgetattr(self.stdin)
             tty.setraw(self.stdin, termios.TCSADRAIN)
         try:
