@@ -35,16 +35,8 @@ OWN = {
         *("REGISTERS", "PC", "PACKET_MAX", "STACK_WORDS", "STACK_SHOWN"),
         *("OPCODE_JSR", "OPCODE_BSR", "KSEG_BYTES", "LEVEL_SHIFTS"),
         # of the picture
-        *(
-            "HINT_COLOURS",
-            "COLUMNS",
-            "LEGEND_COLUMNS",
-            "WIDTH",
-            "WIDE",
-            "LEFT",
-            "ROWS",
-            "ROW_HEIGHT",
-        ),
+        *("HINT_COLOURS", "COLUMNS", "LEGEND_COLUMNS", "WIDE"),
+        *("WIDTH", "LEFT", "ROWS", "ROW_HEIGHT"),
         # of the page to explore
         *("ALL_MAPPINGS_MAX", "MAPPINGS_MAX", "CELLS", "RUNS_MAX", "COLLECT_SECONDS"),
         "ABBREVIATIONS",  # bytes of a table in a file of programs
