@@ -96,19 +96,42 @@ HCPPFLAGS := -Itests/host/include -I. -idirafter userland/lib/include \
 flags_differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
 flags_file = $(if $(call flags_differ,with $(strip $(2)),$(strip $(shell cat $(1) 2>/dev/null))),$(shell mkdir -p $(dir $(1)))$(file > $(1),with $(strip $(2))))
 
+# ---- libext2fs --------------------------------------------------------------------------------
+# Some files of libext2fs, which kernel/fs/ext4 uses (its library/recipe.toml names them). They are
+# linked to one object, without what nothing calls. Where the archive cannot be had, EXT2FS_SRC is
+# empty, and the kernel has kernel/fs/ext4/absent.c instead of ext4.
+
+EXT2FS := $(B)/ext2fs
+EXT2FS_CALLED := open2 free read_inode_full extent_open2 extent_goto2 extent_get extent_free \
+	read_dir_block4 dirhash group_desc_csum_verify
+ifneq ($(filter-out help clean setup format,$(or $(MAKECMDGOALS),all)),)
+$(EXT2FS)/library.mk: kernel/fs/ext4/library/recipe.toml scripts/ext2fs scripts/megalith/run/ext2fs.py \
+		scripts/megalith/run/packages.py | $(SETUP)
+	$(call say,EXT2FS,$(EXT2FS))
+	$(Q)scripts/ext2fs $(EXT2FS)
+endif
+-include $(EXT2FS)/library.mk
+
+.PHONY: ext2fs
+ext2fs: | $(SETUP) ## try again to get what ext4 needs
+	$(Q)scripts/ext2fs $(EXT2FS)
+	$(Q)$(MAKE) -s --no-print-directory kernel
+
 # ---- kernel ---------------------------------------------------------------------------------
 
 OFFSETS_C := arch/alpha/hw/asm_offsets.c
 OFFSETS_H := $(K)/gen/arch/alpha/hw/asm_offsets.h
 
 KSRC := $(sort $(shell find arch kernel mm sysman -name '*.[cS]'))
-KSRC := $(filter-out $(OFFSETS_C) $(if $(RACES),,kernel/races/%) $(if $(VARIANT),,kernel/test/%),$(KSRC))
+KSRC := $(filter-out $(OFFSETS_C) $(if $(RACES),,kernel/races/%) $(if $(VARIANT),,kernel/test/%) \
+	$(if $(EXT2FS_SRC),kernel/fs/ext4/absent.c,$(filter-out kernel/fs/ext4/absent.c,$(filter kernel/fs/ext4/%,$(KSRC)))),$(KSRC))
 KOBJ := $(addprefix $(K)/kernel/,$(addsuffix .o,$(KSRC)))
 ELF := $(K)/megalith.elf
 PASS1 := $(K)/kernel/pass1.elf
 
 $(call flags_file,$(K)/flags/kernel,$(CC) $(KCFLAGS) $(KCPPFLAGS))
-$(call flags_file,$(K)/flags/kernel-link,$(KLDFLAGS) $(KOBJ))
+KLIB := $(if $(EXT2FS_SRC),$(K)/ext2fs/library.o)
+$(call flags_file,$(K)/flags/kernel-link,$(KLDFLAGS) $(KOBJ) $(KLIB))
 
 kernel: $(ELF)
 
@@ -123,6 +146,24 @@ $(K)/kernel/%.S.o: %.S $(K)/flags/kernel
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) $(KCPPFLAGS) -D__ASSEMBLER__ -MMD -MP -c $< -o $@
+
+# The library has the kernel's flags, but for warnings and instrumentation, and headers of the cross
+# compiler's C library, of which it calls nothing (names.h). So do the files that call it.
+EXT2FS_CPPFLAGS := -isystem kernel/fs/ext4/library -isystem $(EXT2FS)/lib
+EXT2FS_OBJ := $(patsubst %,$(K)/ext2fs/%.o,$(EXT2FS_SRC))
+$(K)/kernel/kernel/fs/ext4/%.o: KCPPFLAGS += $(EXT2FS_CPPFLAGS)
+$(filter $(K)/kernel/kernel/fs/ext4/%,$(KOBJ)): $(EXT2FS)/library.mk
+
+$(EXT2FS_OBJ): VFLAGS :=
+$(EXT2FS_OBJ): $(K)/ext2fs/%.o: $(EXT2FS)/library.mk kernel/fs/ext4/library/names.h kernel/fs/ext4/library/config.h \
+		$(K)/flags/kernel
+	$(call say,CC,libext2fs/$*.c)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(WARNINGS) -Wframe%,$(KCFLAGS)) $(KCPPFLAGS) $(EXT2FS_CPPFLAGS) -w -ffunction-sections \
+	    -include kernel/fs/ext4/library/names.h -c $(EXT2FS)/lib/ext2fs/$*.c -o $@
+
+$(K)/ext2fs/library.o: $(EXT2FS_OBJ)
+	$(Q)$(CROSS)ld -r --gc-sections -e ext2fs_open2 $(EXT2FS_CALLED:%=-u ext2fs_%) $^ -o $@
 
 # Compiled without calls of the race detector: the detector itself, and functions whose accesses it
 # attributes to their callers (kernel/races/hooks.c).
@@ -150,10 +191,10 @@ $(OFFSETS_H): $(OFFSETS_C) $(K)/flags/kernel
 
 # The symbol table: link with an empty table, generate the table from the result, link again with
 # it, and check that no function has moved.
-KLINK = $(CC) $(KLDFLAGS) -T linker.ld $(KOBJ) $(1) -lgcc -o $(2)
+KLINK = $(CC) $(KLDFLAGS) -T linker.ld $(KOBJ) $(KLIB) $(1) -lgcc -o $(2)
 KSYMS_NM = $(CROSS)nm -n $(1) | grep -E ' [tT] '
 
-$(PASS1): $(KOBJ) linker.ld $(K)/flags/kernel-link scripts/ksyms
+$(PASS1): $(KOBJ) $(KLIB) linker.ld $(K)/flags/kernel-link scripts/ksyms
 	$(Q)scripts/ksyms < /dev/null > $(K)/kernel/ksyms0.S
 	$(Q)$(CC) -c $(K)/kernel/ksyms0.S -o $(K)/kernel/ksyms0.o
 	$(Q)$(call KLINK,-Xlinker -Map=$(K)/kernel/pass1.map $(K)/kernel/ksyms0.o,$@)

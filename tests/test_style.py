@@ -54,6 +54,10 @@ OFFSETS = Path("arch/alpha/hw/asm_offsets.c")
 DEBUG_CONSTANTS = Path("arch/alpha/entry/debug_constants.c")
 
 KERNEL_FOLDERS = ("arch", "kernel", "mm", "sysman")
+
+# A kernel has one or the other, by whether libext2fs could be fetched.
+EXT4, NO_EXT4 = Path("kernel/fs/ext4"), Path("kernel/fs/ext4/absent.c")
+HAS_EXT4 = not (TOP / "build/ext2fs/absent").exists()
 CODE = {".c", ".h", ".S"}
 LINE_MAX = 100
 
@@ -173,6 +177,7 @@ def test_files_link_their_own_layer_and_those_below() -> None:
         path
         for path in code(*KERNEL_FOLDERS)
         if path.suffix in (".c", ".S") and path != OFFSETS and path.parts[:2] != ("kernel", "races")
+        if (path == NO_EXT4) != HAS_EXT4 or EXT4 not in path.parents
     ]
     uses = linked(TOP / "build/test/kernel", sources)  # the kernel with kernel/test
     assert len(uses) > 1000  # else this looks at something else than the kernel
@@ -345,7 +350,12 @@ def test_each_header_compiles_alone_and_twice() -> None:
         if header.suffix == ".h":
             shared = header.is_relative_to("kernel/base/abi")
             user = shared or header.is_relative_to("userland")
-            jobs.append((header, flags("user" if user else "kernel")))
+            more = []
+            if header.is_relative_to(EXT4):
+                if not HAS_EXT4:
+                    continue
+                more = ["-isystem", str(EXT4 / "library"), "-isystem", "build/ext2fs/lib"]
+            jobs.append((header, [*flags("user" if user else "kernel"), *more]))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         report([message for message in pool.map(compile_alone, jobs) if message])
 

@@ -69,10 +69,14 @@ struct inode_ops;
  */
 struct fs {
     const char *name;   /* constant */
+    char source[24];    /* what it was made of, as /proc/mounts shows it; "": nothing; constant */
     bool keeps;         /* an inode exists while it has a name; constant */
+    bool read_only;     /* nothing in it can be changed; constant */
     struct inode *root; /* constant. The file system holds a reference */
-    struct fs *next;    /* next mounted one; constant */
-    uint32_t dev;       /* constant: st_dev of its files, from fs_new_dev() */
+    struct fs *next;    /* next mounted one; the lock of mounts (kernel/io/mount.c) */
+    struct inode *covered; /* the directory that it covers, with a reference; constant while it is
+                              mounted, and so while an inode of it is in use; NULL: the first one */
+    uint32_t dev;          /* constant: st_dev of its files, from fs_new_dev() */
     /* Fill in *u, which is all zeroes. IPL 0. */
     void (*usage)(const struct fs *fs, struct fs_usage *u);
     /* Write back what is kept here only, and wait until that is done or has failed. NULL: there is
@@ -84,6 +88,14 @@ struct fs {
     /* The self-check (mm/check/validate.h), but for the first file system: report the pages of all
      * files. NULL: there are none. */
     void (*validate)(struct validate *v, const struct fs *fs);
+    /* Of a file system that can be unmounted; NULL, all three: it stays. settle: let go of inodes
+     * that are kept, but that nobody uses, and wait for what is under way. 0, or -EINTR. is_unused:
+     * has nobody any inode, but for the caller, who has one reference to the root? Nobody gets one
+     * meanwhile by a path. Waits for nothing. end: it is not mounted any more, and unused: free
+     * it. IPL 0; settle and end with no lock held. */
+    int (*settle)(struct fs *fs);
+    bool (*is_unused)(struct fs *fs);
+    void (*end)(struct fs *fs);
     void *private; /* of the file system; constant */
 };
 
@@ -110,7 +122,9 @@ struct inode {
     struct pipe *fifo;            /* FIFO: its pipe while it is open (kernel/io/fifo.c) */
     struct notify_watch *watches; /* kernel/fs/notify.c; its mutex */
     struct file_locks *locks;     /* kernel/io/lock.c; NULL: nobody has or wants one */
-    /* Directory: root of the file system mounted here, or NULL. Constant after boot. */
+    /* Directory: root of the file system mounted here, or NULL. Changed with rename_mutex and the
+     * lock of the parent held exclusively: so who has found this name with that lock held, and
+     * takes a reference before it drops it, cannot come too late for an unmount to notice. */
     struct inode *covered_by;
     /* Directory: holds a reference; rules 2 and 3 protect it. NULL: removed, or not a directory. */
     struct inode *parent;

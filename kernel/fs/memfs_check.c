@@ -51,12 +51,24 @@ void memfs_validate(struct validate *v, struct fs *fs)
         inode_validate(v, &container_of(l, struct memfs_file, nameless_link)->inode);
 }
 
-/* Account for an inode without open files: only its names, and for a directory its children, refer
- * to it. A directory's nlink also counts its own ".". */
+static struct fs *counted; /* constant after boot */
+
+/* References of mounts: to the directory that one covers, and to its parent. */
+static uint32_t refs_of_mounts(const struct inode *i)
+{
+    uint32_t refs = 0;
+
+    for (const struct fs *fs = counted->next; fs; fs = fs->next)
+        refs += (fs->covered == i) + (fs->root->parent == i);
+    return refs;
+}
+
+/* Account for an inode without open files: only its names, and for a directory its children and
+ * mounts, refer to it. A directory's nlink also counts its own ".". */
 static void explain_inode(struct census *c, struct inode *i, const char *name)
 {
     bool directory = inode_is_dir(i);
-    uint32_t refs = i->nlink - directory;
+    uint32_t refs = i->nlink - directory + refs_of_mounts(i);
 
     if (i->refs != refs)
         census_error(c, "file %s has %u references, %u without open files", name, i->refs, refs);
@@ -86,8 +98,6 @@ static void explain_name(void *arg, struct memfs_name *e)
     name[MIN(e->len, sizeof(name) - 1)] = 0;
     explain_inode(arg, i, name);
 }
-
-static struct fs *counted; /* constant after boot */
 
 static void explain(struct census *c)
 {

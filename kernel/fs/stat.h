@@ -50,6 +50,7 @@ struct fs_usage {
     uint64_t blocks, free, available; /* of PAGE_SIZE bytes; available: to the current user */
     uint64_t inodes, inodes_free;
     uint32_t magic; /* the type, as Linux numbers it */
+    bool read_only; /* set by who asks */
 };
 
 #define TMPFS_MAGIC 0x01021994u

@@ -4,6 +4,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
+#include "kernel/fs/ext4/ext4.h"
 #include "kernel/fs/initrd.h"
 #include "kernel/fs/notify.h"
 #include "kernel/io/io_private.h"
@@ -196,5 +197,6 @@ void io_boot(const void *initrd, uint64_t nbytes)
     tty_boot();
     pty_boot();
     stream_boot();
+    ext4_boot();
     io_census_boot();
 }

@@ -16,6 +16,7 @@
 #include "kernel/block/block.h"
 #include "kernel/io/io_private.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
 #include "kernel/sched/thread.h"
 
 #define WINDOW   8u
@@ -49,6 +50,16 @@ static int disk_open(struct file *f)
     if (!f->priv)
         return -ENXIO;
     return volume_of(f)->disk->read_only && (f->flags & O_ACCMODE) != O_RDONLY ? -EROFS : 0;
+}
+
+int tree_volume(const struct inode *i, struct block_volume **v)
+{
+    if ((i->mode & S_IFMT) != S_IFBLK)
+        return -ENOTBLK;
+    if (i->fs != inode_root->fs)
+        return -EACCES; /* whoever serves another file system does not give access to disks */
+    *v = i->rdev >> 8 == BLOCK_DEVICE_MAJOR ? block_volume(i->rdev & 0xFF) : NULL;
+    return *v ? 0 : -ENXIO;
 }
 
 /* Copy n bytes between user memory and the pages of a request, from byte `at` of them on. */

@@ -215,7 +215,7 @@ void pty_boot(void)
     pts_fs.root = &pts_root;
     inode_init(&pts_root, &pts_fs, &pts_ops, &what);
     pts_root.nlink = 2;
-    err = tree_mount("/dev/pts", &pts_fs);
+    err = tree_mount(&(struct io_cred){0}, NULL, "/dev/pts", &pts_fs);
     if (err)
         panic("/dev/pts cannot be mounted: error %d", err);
 }

@@ -41,5 +41,5 @@ int tree_mount_share(const char *tag, char *path)
     while (name[-1] != '/')
         name--;
     err = ninep_fs_create(tag, name, &fs);
-    return err ? err : tree_mount(path, fs);
+    return err ? err : tree_mount(&(struct io_cred){0}, NULL, path, fs);
 }

@@ -1,5 +1,5 @@
 /*
- * The tree of names: path look-up and mounts.
+ * The tree of names: path look-up. mount.c has mounts.
  *
  * A walk holds one directory's mutex at a time, shared, for one look-up, and continues with a
  * reference to what it found (kernel/fs/inode.h states the rules). So the name may have changed by
@@ -30,7 +30,6 @@
 
 #define SYMLINKS_MAX 16 /* maximum followed in one look-up (Linux allows 40) */
 
-static struct fs root_fs;
 struct inode *inode_root;
 uint32_t tree_moves;
 
@@ -219,8 +218,8 @@ static int walk_begin(struct walk *w, const struct io_cred *cred, struct inode *
     return 0;
 }
 
-/* Continue with the root that covers w->inode. The reference that is dropped is not the last one:
- * the mount holds one. */
+/* Continue with the root that covers w->inode, whose parent is locked. The reference that is
+ * dropped is not the last one: the mount holds one. */
 static void enter_mount(struct walk *w)
 {
     struct inode *covered = w->inode;
@@ -440,55 +439,10 @@ int tree_walk_again_locked(struct walk *w)
     return !err && w->slash && w->inode && !inode_is_dir(w->inode) ? -ENOTDIR : err;
 }
 
-int tree_mount(const char *path, struct fs *fs)
-{
-    struct inode *dir;
-    int err = tree_lookup(&(struct io_cred){0}, NULL, path, true, &dir);
-
-    if (err)
-        return err;
-    if (!inode_is_dir(dir))
-        err = -ENOTDIR;
-    else if (dir->parent == dir || dir->fs != inode_root->fs)
-        err = -EBUSY;
-    if (!err) {
-        fs->next = root_fs.next;
-        root_fs.next = fs;
-        /* no references: what is mounted on cannot be removed or moved, nor its parent */
-        fs->root->parent = dir->parent;
-        dir->covered_by = fs->root;
-    }
-    inode_unref(dir);
-    return err;
-}
-
-const struct fs *tree_fs(uint32_t dev)
-{
-    const struct fs *fs = &root_fs;
-
-    while (fs && fs->dev != dev)
-        fs = fs->next;
-    return fs;
-}
-
-void tree_sync(void)
-{
-    for (const struct fs *fs = &root_fs; fs; fs = fs->next)
-        if (fs->sync)
-            fs->sync(fs);
-}
-
-bool tree_reclaim(void)
-{
-    bool any = false;
-
-    for (const struct fs *fs = &root_fs; fs; fs = fs->next)
-        any |= fs->reclaim && fs->reclaim(fs);
-    return any;
-}
-
 void tree_boot(void)
 {
+    static struct fs root_fs;
+
     if (memfs_create(&root_fs))
         panic("no memory for the root directory");
     inode_root = root_fs.root;

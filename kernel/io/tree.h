@@ -11,6 +11,8 @@
 #include "kernel/fs/inode.h"
 #include "kernel/io/file.h"
 
+struct block_volume;
+
 extern struct inode *inode_root; /* constant after boot */
 
 extern const struct file_ops regular_ops, directory_ops;
@@ -64,14 +66,30 @@ long tree_path(struct inode *dir, char *buf, size_t n);
 long tree_path_in(struct inode *root, struct inode *dir, char *buf, size_t n);
 /* tree_path() of any inode. -ENOENT: it was removed, or none of its names is known. */
 long tree_path_of(struct inode *i, char *buf, size_t n);
-/* The mounted file system of this number; NULL: there is none. */
-const struct fs *tree_fs(uint32_t dev);
-/* Mount fs: its root covers the directory at path. -ENOTDIR, -EBUSY. Boot. */
-int tree_mount(const char *path, struct fs *fs);
+/* Mounts (mount.c). Mount fs, whose root has no user yet: it covers the directory at path, and what
+ * calls come there by that path find it. 0; -ENOTDIR; -EBUSY: a file system is mounted there, or
+ * the directory is not one of the first file system, or has no name. */
+int tree_mount(const struct io_cred *cred, struct inode *dir, const char *path, struct fs *fs);
+/* Unmount the file system whose root is at path, and free it. -EINVAL: there is none; -EBUSY:
+ * somebody uses something in it, or it can never be unmounted. follow: as tree_lookup(). */
+int tree_unmount(const struct io_cred *cred, struct inode *dir, const char *path, bool follow);
+/* The volume of the device file i. -ENOTBLK: it is none of a disk; -EACCES: nor may it be; -ENXIO:
+ * there is no such disk. (disk_file.c) */
+int tree_volume(const struct inode *i, struct block_volume **v);
 /* Mount the host's folder that the device with this tag offers (kernel/fs/ninep) at an absolute
  * path, whose directories are made if they are missing; slashes at its end are removed. 0, -ENODEV,
  * -EINVAL, or another negative errno. Boot. */
 int tree_mount_share(const char *tag, char *path);
+/* What the mounted file system of a number tells of itself. -EINVAL: there is none. */
+int tree_usage(uint32_t dev, struct fs_usage *u);
+/* The index-th mounted file system, for /proc/mounts. -ENOENT: there are no more. */
+struct tree_mount_text {
+    const char *type;
+    char source[24];
+    bool read_only;
+    char path[1024]; /* "" if it is longer */
+};
+int tree_mount_describe(unsigned index, struct tree_mount_text *t);
 /* Have what was written survive the machine's end: on all file systems, as far as their servers
  * answer. IPL 0. */
 void tree_sync(void);

@@ -20,7 +20,9 @@ static long path_locked(struct inode *root, struct inode *dir, char *buf, size_t
 
         if (!parent)
             return -ENOENT;
-        err = dir->ops->name_of(dir, &e);
+        /* what a file system is mounted on has the name of its root */
+        err = dir == dir->fs->root ? dir->fs->covered->ops->name_of(dir->fs->covered, &e)
+                                   : dir->ops->name_of(dir, &e);
         if (err)
             return err;
         if (at < (size_t)e.len + 1)

@@ -65,9 +65,11 @@ enum mutex_rank {
     MUTEX_DRIVER = 12,     /* reservations that drivers have claimed */
     MUTEX_EPOLL = 13,      /* one epoll instance; files are polled while it is held */
     MUTEX_RMD = 14,        /* reserved memory */
+    MUTEX_UNMOUNT = 14,    /* an unmount, which waits for disks */
     MUTEX_FILE_LOCKS = 14, /* locks of files (kernel/io/lock.c) */
     MUTEX_WINDOW = 15,     /* allocation of windows in system space */
     MUTEX_LOCK_WAITS = 15, /* which process waits for whose lock */
+    MUTEX_MOUNTS = 15,     /* which file systems are mounted, and where */
     MUTEX_RENAME = 16,     /* parent links of directories */
     MUTEX_DIRECTORY = 17,  /* one directory; several only with MUTEX_RENAME held exclusively */
     MUTEX_INODE = 18,      /* one file, pipe or stream; user memory is copied while it is held,
@@ -75,14 +77,16 @@ enum mutex_rank {
     MUTEX_FUTEX_PI = 18,   /* some futexes with inheritance; no page faults while it is held */
     MUTEX_PROCESS = 19,    /* the break of one process */
     MUTEX_DISK = 19,       /* parts of sectors of one disk; user memory is copied meanwhile */
+    MUTEX_EXT4 = 19,       /* metadata of one ext4 file system; the disk is waited for meanwhile */
     MUTEX_HUGE_FAULT = 19, /* faults on private huge pages */
     MUTEX_ASPACE = 20,     /* map of one address space (fork: the parent's, then the child's) */
-    MUTEX_SHARE = 21,      /* which files of a shared folder are known; taken by faults */
+    MUTEX_SHARE = 21,      /* which files of a shared folder or a disk are known; taken by faults */
     MUTEX_IPC = 21,        /* one set of semaphores, or queue of messages */
-    MUTEX_FLIGHT = 22,     /* which files are in messages of sockets */
-    MUTEX_HUGE_POOL = 23,  /* which huge pages are free */
-    MUTEX_NOTIFY = 24,     /* watches of some inodes, while they report */
-    MUTEX_PGDYN = 40,      /* paged pool, variable list */
+    MUTEX_EXT4_BLOCKS = 22, /* blocks of memory of libext2fs */
+    MUTEX_FLIGHT = 22,      /* which files are in messages of sockets */
+    MUTEX_HUGE_POOL = 23,   /* which huge pages are free */
+    MUTEX_NOTIFY = 24,      /* watches of some inodes, while they report */
+    MUTEX_PGDYN = 40,       /* paged pool, variable list */
 };
 
 #endif

@@ -17,6 +17,7 @@
 #define PIPEFS_MAGIC     0x50495045u
 #define SOCKFS_MAGIC     0x534F434Bu
 #define ANON_INODE_MAGIC 0x09041934u
+#define ST_RDONLY        0x1u
 #define ST_VALID         0x20u
 
 struct statfs { /* Alpha is the one 64-bit machine with 32-bit words here */
@@ -50,7 +51,7 @@ static int out_32(vaddr_t to, const struct fs_usage *u, uint32_t dev)
         .fsid = {dev},
         .namelen = NAME_MAX,
         .frsize = PAGE_SIZE,
-        .flags = ST_VALID,
+        .flags = ST_VALID | (u->read_only ? ST_RDONLY : 0),
     };
 
     return fits ? copyout(to, &s, sizeof(s)) : -EOVERFLOW;
@@ -69,7 +70,7 @@ static int out_64(vaddr_t to, const struct fs_usage *u, uint32_t dev)
         .fsid = {dev},
         .namelen = NAME_MAX,
         .frsize = PAGE_SIZE,
-        .flags = ST_VALID,
+        .flags = ST_VALID | (u->read_only ? ST_RDONLY : 0),
     };
 
     return copyout(to, &s, sizeof(s));
@@ -82,6 +83,7 @@ static int usage_of_inode(const struct inode *i, vaddr_t to, out_fn out)
     struct fs_usage u = {0};
 
     i->fs->usage(i->fs, &u);
+    u.read_only = i->fs->read_only;
     return out(to, &u, i->fs->dev);
 }
 
@@ -151,11 +153,10 @@ long sys_ustat(uint64_t dev, uint64_t to)
         char name[6], pack[6];
     } out = {0};
     struct fs_usage u = {0};
-    const struct fs *fs = tree_fs((uint32_t)dev);
+    int err = tree_usage((uint32_t)dev, &u);
 
-    if (!fs)
-        return -EINVAL;
-    fs->usage(fs, &u);
+    if (err)
+        return err;
     out.free = (uint32_t)MIN(u.free, (uint64_t)INT32_MAX);
     out.inodes_free = (uint32_t)MIN(u.inodes_free, (uint64_t)UINT32_MAX);
     return copyout(to, &out, sizeof(out));
@@ -255,61 +256,3 @@ static long file_readahead(struct file *f, uint64_t a, uint64_t b, uint64_t c)
 }
 
 long sys_readahead(uint64_t fd) { return use_file(fd, file_readahead, 0, 0, 0); }
-
-/* ---- mounts: those of the boot, and no others ---- */
-
-#define MNT_FLAGS 0xFu /* MNT_FORCE, MNT_DETACH, MNT_EXPIRE, UMOUNT_NOFOLLOW */
-#define NOFOLLOW  0x8u
-
-/* 1: a file system is mounted at the path; 0; or a negative errno. Its name goes to *name. */
-static int mounted_at(vaddr_t path, bool follow, const char **name)
-{
-    struct inode *i;
-    int err = path_lookup((uint64_t)AT_FDCWD, path, follow, &i), there;
-
-    if (err)
-        return err;
-    there = i->fs->root == i;
-    *name = i->fs->name; /* file systems stay */
-    inode_unref(i);
-    return there;
-}
-
-/* Nothing can be mounted: users are told that they may not, and root that there is no such file
- * system, or that it is there already. */
-long sys_mount(uint64_t device, uint64_t path, uint64_t type, uint64_t flags, uint64_t data)
-{
-    const char *name;
-    char text[32];
-    int there;
-    long n = 0;
-
-    (void)device, (void)flags, (void)data;
-    if (type)
-        n = copyin_str(text, type, sizeof(text));
-    if (n < 0 && n != -ENAMETOOLONG)
-        return n;
-    there = mounted_at(path, true, &name);
-    if (there < 0)
-        return there;
-    if (process_euid(process_self()) != 0)
-        return -EPERM;
-    if (!type)
-        return -EINVAL;
-    return n > 0 && there && strcmp(name, text) == 0 ? -EBUSY : -ENODEV;
-}
-
-long sys_umount2(uint64_t path, uint64_t flags)
-{
-    const char *name;
-    int there;
-
-    if ((uint32_t)flags & ~MNT_FLAGS)
-        return -EINVAL;
-    if (process_euid(process_self()) != 0)
-        return -EPERM;
-    there = mounted_at(path, !(flags & NOFOLLOW), &name);
-    return there < 0 ? there : there ? -EBUSY : -EINVAL;
-}
-
-long sys_oldumount(uint64_t path) { return sys_umount2(path, 0); }

@@ -215,6 +215,8 @@ static long access_at(uint64_t dirfd, vaddr_t path, uint64_t mode, uint64_t flag
     fd_put(file); /* a pipe may be read and written by whoever has a descriptor */
     if (!err && i) {
         err = mode ? inode_access(i, &cred, (unsigned)mode) : 0;
+        if (!err && (mode & 2) && i->fs->read_only && (i->object || inode_is_dir(i)))
+            err = -EROFS;
         inode_unref(i);
     }
     return err;

@@ -276,7 +276,7 @@ void procfs_boot(void)
     root.entry = &proc_root_entry;
     for (unsigned k = 0; k < root.entry->nchild; k++)
         keep(&root.entry->child[k]);
-    err = tree_mount("/proc", &proc_fs);
+    err = tree_mount(&(struct io_cred){0}, NULL, "/proc", &proc_fs);
     if (err)
         panic("/proc cannot be mounted: error %d", err);
 }

@@ -3,6 +3,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
+#include "kernel/io/tree.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/sched/sched.h"
@@ -137,15 +138,38 @@ static int show_version(const struct proc_id *who, uint64_t *cursor, struct proc
 static int show_filesystems(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
     (void)who, (void)cursor;
-    proc_print(t, "nodev\ttmpfs\nnodev\tproc\n");
+    proc_print(t, "nodev\ttmpfs\nnodev\tproc\n\text4\n");
     return 0;
 }
 
+/* A path or a source as in /proc/mounts: what separates words and lines is written in octal. */
+static void print_escaped(struct proc_text *t, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\\')
+            proc_print(t, "\\%03o", (unsigned)*s);
+        else
+            proc_put(t, s, 1);
+    }
+}
+
+/* One file system a record. */
 int proc_show_mounts(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
 {
-    (void)who, (void)cursor;
-    proc_print(t, "none / tmpfs rw 0 0\nproc /proc proc rw 0 0\n");
-    return 0;
+    struct tree_mount_text *m = pgd_alloc(sizeof(*m));
+    int err = m ? tree_mount_describe((unsigned)*cursor, m) : -ENOMEM;
+
+    (void)who;
+    if (!err) {
+        print_escaped(t, m->source[0] ? m->source : m->type);
+        proc_put(t, " ", 1);
+        print_escaped(t, m->path);
+        proc_print(t, " %s %s 0 0\n", m->type, m->read_only ? "ro" : "rw");
+        ++*cursor;
+    }
+    if (m)
+        pgd_free(m, sizeof(*m));
+    return err == -ENOENT ? 0 : err ? err : 1;
 }
 
 static long readlink_mounts(const struct proc_inode *i, char *buf, size_t n)

@@ -1,0 +1,11 @@
+/* What configure would find out for libext2fs. */
+#ifndef KERNEL_FS_EXT4_LIBRARY_CONFIG_H
+#define KERNEL_FS_EXT4_LIBRARY_CONFIG_H
+
+#define SIZEOF_INT       4
+#define SIZEOF_LONG      8
+#define HAVE_SYS_TYPES_H 1
+#define HAVE_ERRNO_H     1
+#define HAVE_UNISTD_H    1
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * The line that was not asked for longest is replaced. One that cannot be read leaves its place
+ * empty.
+ */
+#include "kernel/fs/ext4/lines.h"
+
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/block/block.h"
+#include "mm/pool/pool_census.h"
+#include "mm/pool/pool_charged.h"
+
+void ext4_lines_init(struct ext4_lines *l, const struct block_volume *v)
+{
+    l->volume = v;
+    l->bytes = v->sectors * v->disk->sector_bytes;
+    l->account = pool_account();
+    list_init(&l->order);
+    for (unsigned k = 0; k < EXT4_LINES; k++) {
+        list_init(&l->head[k]);
+        list_init(&l->line[k].link);
+        list_add_tail(&l->order, &l->line[k].order);
+    }
+}
+
+void ext4_lines_free(struct ext4_lines *l)
+{
+    for (unsigned k = 0; k < EXT4_LINES; k++)
+        if (l->line[k].data)
+            pgd_free_charged(l->line[k].data, EXT4_LINE, l->account);
+}
+
+static struct list *head_of(struct ext4_lines *l, uint64_t number)
+{
+    return &l->head[(number ^ number >> 8) & (EXT4_LINES - 1)];
+}
+
+static struct ext4_line *find(struct ext4_lines *l, uint64_t number)
+{
+    struct ext4_line *line;
+
+    list_for_each_entry(line, head_of(l, number), link)
+        if (line->number == number)
+            return line;
+    return NULL;
+}
+
+static void use(struct ext4_lines *l, struct ext4_line *line)
+{
+    list_remove(&line->order);
+    list_add_tail(&l->order, &line->order);
+}
+
+/* The line that was not asked for longest, with memory. Lines without memory are the first ones of
+ * the order, as long as there are some: if there is no more memory, the first one with some is
+ * taken. NULL: there is none. */
+static struct ext4_line *make_room(struct ext4_lines *l)
+{
+    struct ext4_line *line = list_first_entry(&l->order, struct ext4_line, order);
+
+    if (line->data || (line->data = pgd_alloc_charged(EXT4_LINE, l->account)) != NULL)
+        return line;
+    list_for_each_entry(line, &l->order, order)
+        if (line->data)
+            return line;
+    return NULL;
+}
+
+static int fetch(struct ext4_lines *l, uint64_t number, struct ext4_line **out)
+{
+    uint64_t first = number * EXT4_LINE;
+    uint32_t sector = l->volume->disk->sector_bytes;
+    struct ext4_line *line = make_room(l);
+    int err;
+
+    if (!line)
+        return -ENOMEM;
+    list_remove(&line->link);
+    err = block_read(l->volume, first / sector, line->data,
+                     (uint32_t)MIN((uint64_t)EXT4_LINE, l->bytes - first));
+    if (err)
+        return err;
+    line->number = number;
+    line->checked = 0;
+    list_add_head(head_of(l, number), &line->link);
+    *out = line;
+    return 0;
+}
+
+int ext4_lines_look(struct ext4_lines *l, uint64_t offset, size_t n, const uint8_t **data)
+{
+    struct ext4_line *line;
+    int err;
+
+    if (offset > l->bytes || n > l->bytes - offset)
+        return -EUCLEAN;
+    line = find(l, offset / EXT4_LINE);
+    err = line ? 0 : fetch(l, offset / EXT4_LINE, &line);
+    if (err)
+        return err;
+    use(l, line);
+    *data = line->data + offset % EXT4_LINE;
+    return 0;
+}
+
+int ext4_lines_read(struct ext4_lines *l, uint64_t offset, void *buf, size_t n)
+{
+    if (offset > l->bytes || n > l->bytes - offset)
+        return -EUCLEAN;
+    for (size_t done = 0; done < n;) {
+        size_t part = MIN(n - done, (size_t)(EXT4_LINE - (offset + done) % EXT4_LINE));
+        const uint8_t *data;
+        int err = ext4_lines_look(l, offset + done, part, &data);
+
+        if (err)
+            return err;
+        memcpy((uint8_t *)buf + done, data, part);
+        done += part;
+    }
+    return 0;
+}
+
+static uint8_t bits(uint64_t offset, size_t n)
+{
+    unsigned first = (unsigned)(offset % EXT4_LINE / EXT4_CHECK), many = (unsigned)(n / EXT4_CHECK);
+
+    return (uint8_t)(((1u << many) - 1) << first);
+}
+
+void ext4_lines_set_checked(struct ext4_lines *l, uint64_t offset, size_t n)
+{
+    struct ext4_line *line = find(l, offset / EXT4_LINE);
+
+    if (line)
+        line->checked |= bits(offset, n);
+}
+
+bool ext4_lines_checked(struct ext4_lines *l, uint64_t offset, size_t n)
+{
+    const struct ext4_line *line = find(l, offset / EXT4_LINE);
+
+    return line && (line->checked & bits(offset, n)) == bits(offset, n);
+}
+
+void ext4_lines_census(struct census *c, const struct ext4_lines *l)
+{
+    for (unsigned k = 0; k < EXT4_LINES; k++)
+        if (l->line[k].data)
+            census_explain(c, CENSUS_PAGED, EXT4_LINE, 1);
+}

@@ -1,0 +1,155 @@
+/* The operations of inodes: names are looked up, listed and followed, and nothing is changed. */
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/fs/ext4/private.h"
+#include "mm/pool/pool.h"
+
+static int ext4_lookup(struct inode *dir, const struct fs_name *name, struct inode **out)
+{
+    struct ext4_inode *d = ext4_inode_of(dir);
+    struct ext4 *m = d->mount;
+    uint32_t number;
+    int err = mutex_lock_killable(&m->mutex);
+
+    if (err)
+        return err;
+    err = ext4_find_name(m->volume, &d->node, name->text, name->len, &number);
+    if (!err)
+        err = ext4_found(m, dir, name, number, out);
+    mutex_unlock(&m->mutex);
+    return err;
+}
+
+static int ext4_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
+{
+    struct ext4_inode *d = ext4_inode_of(dir);
+    struct ext4 *m = d->mount;
+    struct ext4_name found;
+    int err = mutex_lock_killable(&m->mutex);
+
+    if (err)
+        return err;
+    err = ext4_next_name(m->volume, &d->node, pos, &found);
+    mutex_unlock(&m->mutex);
+    if (err)
+        return err;
+    to->ino = found.number;
+    to->cookie = found.place;
+    to->mode = (uint32_t)found.type << 12;
+    to->len = found.len;
+    memcpy(to->text, found.text, found.len);
+    to->text[found.len] = '\0';
+    return 0;
+}
+
+static long ext4_readlink(struct inode *in, char *buf, size_t n)
+{
+    struct ext4_inode *i = ext4_inode_of(in);
+    char *text = pgd_alloc(PATH_MAX);
+    long len;
+
+    if (!text)
+        return -ENOMEM;
+    len = mutex_lock_killable(&i->mount->mutex);
+    if (!len) {
+        len = ext4_read_link(i->mount->volume, &i->node, text, PATH_MAX - 1);
+        mutex_unlock(&i->mount->mutex);
+    }
+    if (len > 0) {
+        len = (long)MIN((size_t)len, n);
+        memcpy(buf, text, (size_t)len);
+    }
+    pgd_free(text, PATH_MAX);
+    return len;
+}
+
+/* The root's name is where it is mounted (kernel/io/tree_path.c). */
+static int ext4_name_of(struct inode *dir, struct fs_entry *to)
+{
+    const struct ext4_inode *i = ext4_inode_of(dir);
+
+    if (!i->name)
+        return -ENOENT;
+    to->len = i->name_len;
+    memcpy(to->text, i->name, i->name_len);
+    to->text[i->name_len] = '\0';
+    return 0;
+}
+
+/* Who made the disk's contents gives nobody access to devices of this machine. */
+static int ext4_open(struct inode *i, bool write)
+{
+    uint32_t type = i->mode & S_IFMT;
+
+    if (type == S_IFCHR || type == S_IFBLK)
+        return -EACCES;
+    if (type != S_IFREG)
+        return 0;
+    if (write)
+        return -EROFS;
+    return i->size > INODE_MAX_BYTES ? -EFBIG : 0;
+}
+
+static int no_create(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
+                     struct inode **out)
+{
+    (void)dir, (void)name, (void)what, (void)out;
+    return -EROFS;
+}
+
+static int no_link(struct inode *dir, const struct fs_name *name, struct inode *i)
+{
+    (void)dir, (void)name, (void)i;
+    return -EROFS;
+}
+
+static int no_rename(struct inode *from, const struct fs_name *old, struct inode *i,
+                     struct inode *to, const struct fs_name *name, struct inode *replaced)
+{
+    (void)from, (void)old, (void)i, (void)to, (void)name, (void)replaced;
+    return -EROFS;
+}
+
+static int no_create_unnamed(struct inode *dir, const struct fs_new *what, bool linkable,
+                             struct inode **out)
+{
+    (void)dir, (void)what, (void)linkable, (void)out;
+    return -EROFS;
+}
+
+static int no_change(struct inode *i, const struct fs_change *to)
+{
+    (void)i, (void)to;
+    return -EROFS;
+}
+
+static int no_resize(struct inode *i, uint64_t size, bool killable)
+{
+    (void)i, (void)size, (void)killable;
+    return -EROFS;
+}
+
+static long no_write(struct inode *i, uint64_t offset, vaddr_t ubuf, const void *kbuf, size_t n)
+{
+    (void)i, (void)offset, (void)ubuf, (void)kbuf, (void)n;
+    return -EROFS;
+}
+
+const struct inode_ops ext4_ops = {
+    .lookup = ext4_lookup,
+    .create = no_create,
+    .link = no_link,
+    .unlink = no_link,
+    .rename = no_rename,
+    .exchange = no_rename,
+    .create_unnamed = no_create_unnamed,
+    .readdir = ext4_readdir,
+    .name_of = ext4_name_of,
+    .readlink = ext4_readlink,
+    .open = ext4_open,
+    .change = no_change,
+    .will_read = ext4_will_read,
+    .write = no_write,
+    .resize = no_resize,
+    .end = ext4_end,
+};

@@ -1,0 +1,113 @@
+/* Private to kernel/fs/ext4: a mount, its inodes, and what its files share. */
+#ifndef KERNEL_FS_EXT4_PRIVATE_H
+#define KERNEL_FS_EXT4_PRIVATE_H
+
+#include "kernel/fs/ext4/ext4.h"
+#include "kernel/fs/ext4/lines.h"
+#include "kernel/fs/ext4/volume.h"
+#include "kernel/sched/wait.h"
+
+#define EXT4_HEADS 256u  /* of the index of inodes, a power of two */
+#define EXT4_KEPT  4096u /* inodes kept that nobody uses */
+#define EXT4_TRIM  32u   /* inodes looked at with the index locked */
+#define EXT4_PAGES 16u   /* pages of a job: 128 KiB, as much as a request to a disk */
+
+struct account;
+
+struct ext4 {
+    struct fs fs;
+    const struct block_volume *disk; /* constant */
+    struct list mounted;             /* in the list of all; its lock (mount.c) */
+    struct mutex mutex;              /* MUTEX_EXT4: lines, volume, ext4_inode.node */
+    struct ext4_lines lines;
+    struct ext4_volume *volume;
+    struct ext4_about about; /* constant */
+    uint64_t reserve;        /* pages that the files kept here leave free; constant */
+    uint16_t account;        /* charged for this structure; constant */
+    struct mutex index_lock; /* MUTEX_SHARE: heads, order; count, also read as an atomic word */
+    struct list heads[EXT4_HEADS]; /* of inodes */
+    struct list order;             /* inodes of the index, those looked up last at its end */
+    uint32_t count;                /* of them */
+    struct spinlock lock;          /* RANK_SHARE: all that follows */
+    struct list all;               /* every inode that exists */
+    struct list dead;              /* those to be freed by the thread */
+    struct list jobs;              /* pages to be read, oldest first */
+    struct list doing;             /* those that the thread is reading */
+    uint32_t alive;                /* inodes of `all` */
+    bool ending;                   /* the thread is to free everything and end */
+    bool idle;                     /* the thread has nothing to do */
+    struct wait_queue work;        /* the thread, for something to do */
+    struct wait_queue quiet;       /* who waits until it has nothing to do */
+};
+
+/*
+ * An inode. While it is in the index, the index holds a reference, so the pages of a file stay when
+ * nobody has it open. Nothing of it changes on the disk.
+ */
+struct ext4_inode {
+    struct inode inode;
+    struct ext4 *mount;     /* constant */
+    struct list head_link;  /* mount.heads; index_lock */
+    struct list order_link; /* mount.order; index_lock */
+    struct list all_link;   /* mount.all; lock */
+    struct list dead_link;  /* mount.dead; lock */
+    bool ended;             /* no reference is left; its object, if any, is not its own; lock */
+    uint16_t account;       /* number of the account that is charged for it; constant */
+    uint64_t evict_at;      /* where pages of it are freed next; a hint, atomic */
+    uint64_t next_page;     /* that a sequential reader asks for next; atomic */
+    struct ext4_node node;  /* what the disk says; constant, but for `last`: mount.mutex */
+    char *name;             /* of a directory, in nonpaged pool; constant */
+    uint32_t name_len;
+};
+
+static inline struct ext4_inode *ext4_inode_of(const struct inode *i)
+{
+    return container_of(i, struct ext4_inode, inode);
+}
+static inline struct ext4 *ext4_of(const struct fs *fs) { return fs->private; }
+
+extern const struct inode_ops ext4_ops;
+
+/* ---- inodes.c ---- */
+
+/* The inode of a number, which was found as `name` in dir (NULL: the root), with a reference in
+ * *out. m->mutex is held, and dir->lock, or dir is NULL. -EUCLEAN also: a directory that has
+ * another name. */
+int ext4_found(struct ext4 *m, struct inode *dir, const struct fs_name *name, uint32_t number,
+               struct inode **out);
+/* Its last reference was dropped; the same of its object: the pager's `end`. */
+void ext4_end(struct inode *i);
+void ext4_object_ended(struct mm_object *o);
+/* Free what has ended. IPL 0, index_lock not held. */
+void ext4_free_dead(struct ext4 *m);
+/* Let go of some inodes that nobody uses, and of their pages, while there are more than `keep`: of
+ * those charged to `of` (NULL: of all), among the `look` that were looked up longest ago. Returns
+ * how many, EXT4_TRIM at most. May be called inside faults. */
+unsigned ext4_trim(struct ext4 *m, uint32_t keep, const struct account *of, uint32_t look);
+/* Take all inodes out of the index: the mount is about to end. */
+void ext4_drop_index(struct ext4 *m);
+/* The regular file that was looked up longest ago, with a reference; it becomes the last one. NULL:
+ * there is none among the first EXT4_TRIM. Adds to *looked how many it looked at, or 1. */
+struct ext4_inode *ext4_next_file(struct ext4 *m, uint32_t *looked);
+
+/* ---- contents.c ---- */
+
+extern const struct pager_ops ext4_pager;
+void ext4_will_read(struct inode *i, uint64_t index, uint64_t n);
+/* Do the jobs that are there. The mount's thread. */
+void ext4_do_jobs(struct ext4 *m);
+/* Free pages of files that nobody maps while less memory is free than m->reserve. The thread. */
+void ext4_shrink(struct ext4 *m);
+/* The same at once, whatever is free. False: there is nothing to free. */
+bool ext4_reclaim(const struct fs *fs);
+struct census;
+struct validate;
+void ext4_jobs_validate(struct validate *v, const struct ext4 *m);
+void ext4_jobs_census(struct census *c, const struct ext4 *m);
+
+/* ---- mount.c ---- */
+
+/* There is something for the thread. IPL up to IPL_ASTDEL; m->lock may be held. */
+void ext4_wake(struct ext4 *m);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * Which superblocks are accepted. libext2fs checks most fields itself; what is checked here first
+ * bounds what it allocates and multiplies, and names what is not supported.
+ *
+ * Features of the first kind (incompat) change what is on the disk so that who does not know them
+ * reads wrong bytes: unknown ones are refused. Those of the other two kinds may be unknown to who
+ * only reads.
+ */
+#include "kernel/base/errno.h"
+#include "kernel/base/printk.h"
+#include "kernel/fs/ext4/volume_private.h"
+
+/* Descriptors of groups are kept in memory: at most 4 MiB of 64 bytes each, for 8 TiB in groups of
+ * 128 MiB. */
+#define GROUPS_MOST (1u << 16)
+#define KNOWN                                                                                      \
+    (EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER |                              \
+     EXT2_FEATURE_INCOMPAT_META_BG | EXT3_FEATURE_INCOMPAT_EXTENTS | EXT4_FEATURE_INCOMPAT_64BIT | \
+     EXT4_FEATURE_INCOMPAT_MMP | EXT4_FEATURE_INCOMPAT_FLEX_BG | EXT4_FEATURE_INCOMPAT_EA_INODE |  \
+     EXT4_FEATURE_INCOMPAT_CSUM_SEED | EXT4_FEATURE_INCOMPAT_LARGEDIR |                            \
+     EXT4_FEATURE_INCOMPAT_INLINE_DATA)
+
+/* As e2fsprogs calls the bits. */
+static const char *feature_name(unsigned bit)
+{
+    static const char *const names[] = {
+        [0] = "compression", [1] = "filetype",     [2] = "needs_recovery",
+        [3] = "journal_dev", [4] = "meta_bg",      [6] = "extent",
+        [7] = "64bit",       [8] = "mmp",          [9] = "flex_bg",
+        [10] = "ea_inode",   [12] = "dirdata",     [13] = "metadata_csum_seed",
+        [14] = "large_dir",  [15] = "inline_data", [16] = "encrypt",
+        [17] = "casefold",
+    };
+
+    return bit < ARRAY_SIZE(names) ? names[bit] : NULL;
+}
+
+static int check_features(const struct ext2_super_block *s, const char *name, bool noload)
+{
+    uint32_t unknown = s->s_feature_incompat & ~(uint32_t)KNOWN;
+
+    for (unsigned bit = 0; bit < 32; bit++) {
+        const char *what = feature_name(bit);
+
+        if (!(unknown >> bit & 1))
+            continue;
+        if (what)
+            printk("%s: ext4: not mounted: the feature %s is not supported\n", name, what);
+        else
+            printk("%s: ext4: not mounted: the feature FEATURE_I%u is not known\n", name, bit);
+    }
+    if (unknown)
+        return -EOPNOTSUPP;
+    if ((s->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER) && !noload) {
+        printk("%s: ext4: not mounted: the journal needs recovery, which is not supported: run "
+               "e2fsck, or mount with -o noload, without what is only in the journal\n",
+               name);
+        return -EROFS;
+    }
+    return 0;
+}
+
+/* What is wrong with the sizes; NULL: nothing. */
+static const char *wrong(const struct ext2_super_block *s, uint64_t bytes)
+{
+    uint64_t high = s->s_feature_incompat & EXT4_FEATURE_INCOMPAT_64BIT ? s->s_blocks_count_hi : 0;
+    uint64_t blocks = high << 32 | s->s_blocks_count;
+    uint32_t block_bytes, shift = s->s_log_block_size + EXT2_MIN_BLOCK_LOG_SIZE;
+
+    if (s->s_rev_level > EXT2_DYNAMIC_REV)
+        return "revision";
+    if (s->s_log_block_size > EXT2_MAX_BLOCK_LOG_SIZE - EXT2_MIN_BLOCK_LOG_SIZE)
+        return "block size";
+    block_bytes = 1u << shift;
+    if (blocks == 0 || blocks > bytes >> shift)
+        return "number of blocks: the volume has fewer";
+    if (s->s_first_data_block > (block_bytes == 1024))
+        return "first block";
+    if (s->s_blocks_per_group == 0 || s->s_blocks_per_group % 8)
+        return "size of groups";
+    if (s->s_inodes_per_group == 0 || s->s_inodes_per_group > 8 * block_bytes)
+        return "number of inodes";
+    if (s->s_rev_level >= EXT2_DYNAMIC_REV &&
+        (s->s_inode_size < EXT2_GOOD_OLD_INODE_SIZE || s->s_inode_size > block_bytes ||
+         (s->s_inode_size & (s->s_inode_size - 1))))
+        return "size of inodes";
+    if (s->s_rev_level >= EXT2_DYNAMIC_REV && s->s_first_ino < EXT2_GOOD_OLD_FIRST_INO)
+        return "first inode";
+    return NULL;
+}
+
+int ext4_check_super(const struct ext2_super_block *s, uint64_t bytes, const char *name,
+                     bool noload)
+{
+    const char *what;
+    int err;
+
+    if (s->s_magic != EXT2_SUPER_MAGIC)
+        return -EINVAL;
+    err = check_features(s, name, noload);
+    if (err)
+        return err;
+    what = wrong(s, bytes);
+    if (what) {
+        printk("%s: ext4: not mounted: wrong %s\n", name, what);
+        return -EUCLEAN;
+    }
+    /* blocks and blocks_per_group are within bounds now */
+    if ((ext2fs_blocks_count((struct ext2_super_block *)s) - s->s_first_data_block - 1) /
+            s->s_blocks_per_group >=
+        GROUPS_MOST) {
+        printk("%s: ext4: not mounted: more than %u groups\n", name, GROUPS_MOST);
+        return -EFBIG;
+    }
+    return 0;
+}
