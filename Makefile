@@ -332,6 +332,7 @@ $(SMALL_INITRD): $(addprefix $(B)/initrd/,$(BOOT_NAMES)) $(MKINITRD_NEEDS)
 # linked with it.
 
 HOST_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/test_*.c)))
+HOST_TESTS := $(if $(EXT2FS_SRC),$(HOST_TESTS),$(filter-out $(K)/host/test_ext4,$(HOST_TESTS)))
 HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcard tests/host/*.c)))
 host_sources = $(shell sed -n 's,^// SOURCES:,,p' tests/host/$(1).c)
 
@@ -344,10 +345,18 @@ $(K)/host/obj/%.c.o: %.c $(K)/flags/host | $(SETUP_TESTS)
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
 
+# Sources that include libext2fs's headers, and the library, for a program with the line "// EXT2FS".
+HOST_EXT2FS := $(patsubst %,$(K)/host/obj/$(EXT2FS)/lib/ext2fs/%.c.o,$(EXT2FS_SRC))
+$(K)/host/obj/kernel/fs/ext4/%.c.o: HCPPFLAGS += $(EXT2FS_CPPFLAGS)
+$(HOST_EXT2FS): HCPPFLAGS += $(EXT2FS_CPPFLAGS) -include kernel/fs/ext4/library/names.h
+$(HOST_EXT2FS): HCFLAGS += -w -ffunction-sections
+host_library = $(if $(shell grep -x '// EXT2FS' tests/host/$(1).c),$(HOST_EXT2FS))
+
 define host_test
-$(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
+$(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1))) \
+		$(call host_library,$(1))
 	$$(call say,HOSTLD,$$@)
-	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm -o $$@
+	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm $(if $(call host_library,$(1)),-Wl$(comma)--gc-sections) -o $$@
 endef
 $(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
 

@@ -51,14 +51,14 @@ def make_image(path: Path, tree: Path | None, *options: object, size: int = 64 *
 # ---- trees ----
 
 
-def make_tree(top: Path, many: int) -> Path:
+def make_tree(top: Path, many: int, big: int = 3 * MIB // 2) -> Path:
     """Files of every kind: names, sizes, holes, links; `many` in one folder."""
     draw = random.Random(many)
     (top / "many").mkdir(parents=True)
     for k in range(many):
         name = f"{k:05} {'n' * draw.randrange(1 + 240 * (k % 7 == 0))}"
         (top / "many" / name).write_bytes(b"%d\n" % k * draw.randrange(1 + 20 * (k % 3)))
-    (top / "big").write_bytes(draw.randbytes(MIB + MIB // 2))
+    (top / "big").write_bytes(draw.randbytes(big))
     (top / "deep" / "/".join(f"d{k}" for k in range(20))).mkdir(parents=True)
     names = ["-", "a b", "\\", "new\nline", "ä€𝄞", "x" * 255, "...", ".x", "\x7f\x01", "%s"]
     (top / "names").mkdir()
@@ -71,9 +71,9 @@ def make_tree(top: Path, many: int) -> Path:
     os.link(top / "big", top / "names" / "other")
     with (top / "holes").open("wb") as file:
         for k in range(40):
-            file.seek(draw.randrange(7 * MIB))
+            file.seek(draw.randrange(big * 4))
             file.write(b"%d" % k * draw.randrange(2000))
-        file.seek(8 * MIB + 77)  # the end of a file is no hole: mke2fs -d would forget it there
+        file.seek(big * 5 + 77)  # the end of a file is no hole: mke2fs -d would forget it there
         file.write(b"end")
     with (top / "huge").open("wb") as file:
         file.write(b"begin")
@@ -151,7 +151,7 @@ def test_tree(large_tree: Path, tmp_path: Path, cpus: int, how: str) -> None:
     check_trees(done.expect(0).text, [large_tree])
 
 
-def test_features(small_tree: Path, tmp_path: Path) -> None:
+def test_features(tmp_path: Path) -> None:
     """Sizes of blocks, block maps, data in inodes, an index, groups' descriptors elsewhere."""
     kinds = {
         "block map": ("-b", 1024, "-O", PLAIN, "-I", 128),
@@ -164,15 +164,16 @@ def test_features(small_tree: Path, tmp_path: Path) -> None:
         "old checksums": ("-b", 2048, "-O", "^metadata_csum,uninit_bg,^64bit"),
         "indexed": ("-b", 1024, "-O", f"{DEFAULT},dir_index,metadata_csum_seed"),
     }
+    tree = make_tree(tmp_path / "tree", 150, 200000)
     options, names = [], []
     for k, (kind, words) in enumerate(kinds.items()):
-        image = make_image(tmp_path / kind, small_tree, *words, size=64 * MIB)
+        image = make_image(tmp_path / kind, tree, *words, size=64 * MIB)
         if kind in ("indexed", "largest blocks", "old checksums"):
             tool("e2fsck", "-fyD", image, statuses=(0, 1))
         options += ["--disk", str(image)]
         names.append(f"/dev/vd{chr(ord('a') + k)}")
     done = run_guest("/tests/ext4", "tree", *names, options=options, timeout=120)
-    check_trees(done.expect(0).text, [small_tree] * len(kinds))
+    check_trees(done.expect(0).text, [tree] * len(kinds))
 
 
 # ---- mounts ----
@@ -263,6 +264,10 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
     tree = make_tree(top / "tree", 200)
     for name in ("big", "true", "huge", "names/other"):
         (tree / name).unlink()
+    with (tree / "fragments").open("wb") as file:  # a tree of extents with two levels
+        for k in range(600):
+            file.seek(2048 * k)
+            file.write(bytes(1024) + b"x")
     found = []
     for k, kind in enumerate((PLAIN, "^metadata_csum,inline_data,extent,^has_journal", DEFAULT)):
         for indexed in (False, True):
@@ -304,6 +309,23 @@ def try_damaged(tmp_path: Path, samples: list[Sample], seed: int, count: int) ->
 
 def test_damaged(samples: list[Sample], tmp_path: Path) -> None:
     try_damaged(tmp_path, samples, 1, 8)
+
+
+def check_reader(tmp_path: Path, samples: list[Sample], seed: int, rounds: int) -> None:
+    """What the kernel reads disks with, in a program with sanitizers; allocations fail too."""
+    for k, (data, _) in enumerate(samples):
+        (tmp_path / f"{k}").write_bytes(data)
+    images = [tmp_path / f"{k}" for k in range(len(samples))]
+    check_tap(tool(TOP / "build/host/test_ext4", seed, rounds, *images))
+
+
+def test_reader(samples: list[Sample], tmp_path: Path) -> None:
+    check_reader(tmp_path, samples, 1, 200)
+
+
+@pytest.mark.soak
+def test_reader_for_long(samples: list[Sample], tmp_path: Path) -> None:
+    check_reader(tmp_path, samples, 2, 20000)
 
 
 @pytest.mark.soak

@@ -23,6 +23,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <megalith/failure.h>
+#include <ssdef.h>
+#include <starlet.h>
 #include <tap.h>
 
 #define MNT        "/mnt"
@@ -317,8 +320,54 @@ static void test_busy(void)
     ok(fails(open(MNT "/big", O_RDONLY), ENOENT), "and gone");
 }
 
+/* Mount, read, and unmount: 0, or what failed. Nothing is left mounted. */
+static int use_once(void)
+{
+    char target[200] = "";
+    ssize_t n;
+    int err = 0, fd;
+
+    if (mount_at("/dev/vda", "") != 0)
+        return errno;
+    fd = open(MNT "/deep/d0/d1/../../../big", O_RDONLY);
+    n = fd < 0 ? -1 : pread(fd, buffer, 300000, 5);
+    if (n != 300000)
+        err = n < 0 ? errno : ENOMEM; /* a part is done */
+    if (fd >= 0)
+        close(fd);
+    if (!err && readlink(MNT "/link 100", target, sizeof(target)) != 100)
+        err = errno;
+    while (umount(MNT) != 0) /* the one that fails may be here */
+        if (errno != ENOMEM)
+            return errno;
+    return err;
+}
+
+static void test_failures(void)
+{
+    struct mega_failure f = {.fired = 1};
+    unsigned long n;
+
+    mkdir(MNT, 0755);
+    is(use_once(), 0, "mounted, read and unmounted"); /* the program's own pages are there now */
+    for (n = 1; f.fired && n < 2000; n++) {
+        int err;
+
+        if (mega$control(MEGA_CTL_FAIL_ARM, n, 0, 0, 0, 0) != SS$_NORMAL)
+            break;
+        err = use_once();
+        mega$control(MEGA_CTL_FAIL_REPORT, (uint64_t)&f, 0, 0, 0, 0);
+        if (err && ((err != ENOMEM && err != EMFILE) || !f.fired)) { /* EMFILE: the table */
+            diag("failure %lu: %s", n, strerror(err));
+            break;
+        }
+    }
+    ok(!f.fired && n > 50, "each of %lu allocations fails in turn", n);
+}
+
 static int calls(void)
 {
+    test_failures();
     test_mounting();
     test_reading();
     test_programs();

@@ -38,6 +38,23 @@ CORRECTIONS = [
         "&handle->path);\n\thandle->path[0].buf =",
         "&handle->path);\n\tif (retval)\n\t\tgoto errout;\n\thandle->path[0].buf =",
     ),
+    # Without memory for a part of it, the cache of inodes was not freed, or parts that it did not
+    # have yet were.
+    (
+        "inode.c",
+        "\tmemset(fs->icache, 0, sizeof(struct ext2_inode_cache));\n",
+        "\tmemset(fs->icache, 0, sizeof(struct ext2_inode_cache));\n\tfs->icache->refcount = 1;\n",
+    ),
+    (
+        "inode.c",
+        "ext2fs_get_array(fs->icache->cache_size,",
+        "ext2fs_get_arrayzero(fs->icache->cache_size,",
+    ),
+    (
+        "inode.c",
+        "\tfor (i = 0; i < icache->cache_size; i++)\n\t\text2fs_free_mem(",
+        "\tfor (i = 0; icache->cache && i < icache->cache_size; i++)\n\t\text2fs_free_mem(",
+    ),
     # An inode that could not be read left its bytes under the number of the one before.
     (
         "inode.c",

@@ -66,6 +66,22 @@ errcode_t ext2fs_get_array(unsigned long count, unsigned long size, void *ptr)
     return p ? 0 : EXT2_ET_NO_MEMORY;
 }
 
+errcode_t ext2fs_get_arrayzero(unsigned long count, unsigned long size, void *ptr)
+{
+    errcode_t r = ext2fs_get_array(count, size, ptr);
+    void *p;
+
+    memcpy(&p, ptr, sizeof(p));
+    if (!r)
+        memset(p, 0, count * size);
+    return r;
+}
+
+/* Those that the compiler does not always expand in line. */
+unsigned int ext2fs_div_ceil(unsigned int a, unsigned int b) { return a / b + (a % b != 0); }
+
+__u64 ext2fs_div64_ceil(__u64 a, __u64 b) { return a / b + (a % b != 0); }
+
 /* ---- never called ---- */
 
 errcode_t ext2fs_get_memalign(unsigned long size, unsigned long align, void *ptr)

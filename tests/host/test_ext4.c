@@ -1,0 +1,342 @@
+// SOURCES: kernel/fs/ext4/volume.c kernel/fs/ext4/super.c kernel/fs/ext4/map.c
+// SOURCES: kernel/fs/ext4/directory.c kernel/fs/ext4/inline.c
+// SOURCES: kernel/fs/ext4/library/accessors.c kernel/fs/ext4/library/checksums.c
+// EXT2FS
+/*
+ * Damaged file systems, in memory: everything that can be found is read, and the sanitizers look
+ * on. tests/test_ext4.py runs it with images: `test_ext4 SEED ROUNDS IMAGE...`. In each round one
+ * of them is damaged, mostly where it has metadata, and in some an allocation fails. Without
+ * arguments there is nothing to do.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kernel/base/format.h"
+#include "kernel/fs/ext4/library/checksums.h"
+#include "kernel/fs/ext4/library/memory.h"
+#include "kernel/fs/ext4/lines.h"
+#include "kernel/fs/ext4/volume.h"
+#include "mm/pool/pool.h"
+
+#include "userland/lib/include/tap.h"
+
+#define UNCLEAN    117 /* as the kernel numbers it */
+#define NAMES_MOST 2000u
+#define RUNS_MOST  300u
+#define READS_MOST 3000000u /* of metadata: more is a loop without end */
+#define DEPTH_MOST 6u
+
+static uint8_t *image, *pristine;
+static size_t image_bytes;
+static uint64_t seed;
+static unsigned allocated, fail_at, reads, names, found;
+
+static uint32_t draw(uint32_t below)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % below;
+}
+
+/* ---- what the sources need ---- */
+
+static void *take(size_t n)
+{
+    void *p = fail_at && --fail_at == 0 ? NULL : malloc(n ? n : 1);
+
+    allocated += p != NULL;
+    if (p)
+        memset(p, 0xA5, n);
+    return p;
+}
+
+static void give(void *p)
+{
+    allocated -= p != NULL;
+    free(p);
+}
+
+void *ext4_library_alloc(size_t n) { return n > (8u << 20) ? NULL : take(n); }
+void ext4_library_free(void *p) { give(p); }
+char *ext4_library_getenv(const char *name) { return (void)name, NULL; }
+char *ext4_library_strcpy(char *to, const char *from) { return strcpy(to, from); }
+unsigned long ext4_library_strtoul(const char *s, char **end, int base)
+{
+    return (void)s, (void)end, (void)base, 0;
+}
+void *pgd_alloc(size_t n) { return take(n); }
+void *pgd_alloc_zeroed(size_t n)
+{
+    void *p = take(n);
+
+    return p ? memset(p, 0, n) : NULL;
+}
+void pgd_free(void *p, size_t n)
+{
+    (void)n;
+    give(p);
+}
+
+size_t format(char *buf, size_t size, const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(buf, size, fmt, ap);
+    va_end(ap);
+    return (size_t)n;
+}
+
+/* Each place in memory of its own, so that a read beyond it is seen. */
+static uint8_t *line;
+static uint64_t line_at = UINT64_MAX;
+
+int ext4_lines_look(struct ext4_lines *l, uint64_t offset, size_t n, const uint8_t **data)
+{
+    if (++reads > READS_MOST) {
+        printf("Bail out! it does not end\n");
+        abort();
+    }
+    if (offset > l->bytes || n > l->bytes - offset)
+        return -UNCLEAN;
+    if (line_at != offset / EXT4_LINE) {
+        uint64_t from = offset / EXT4_LINE * EXT4_LINE;
+        size_t have = l->bytes - from < EXT4_LINE ? l->bytes - from : EXT4_LINE;
+
+        free(line);
+        line = malloc(have);
+        memcpy(line, image + from, have);
+        line_at = offset / EXT4_LINE;
+    }
+    *data = line + offset % EXT4_LINE;
+    return 0;
+}
+
+int ext4_lines_read(struct ext4_lines *l, uint64_t offset, void *buf, size_t n)
+{
+    if (offset > l->bytes || n > l->bytes - offset)
+        return -UNCLEAN;
+    reads += 1 + (unsigned)(n / EXT4_LINE);
+    memcpy(buf, image + offset, n);
+    return 0;
+}
+
+void ext4_lines_set_checked(struct ext4_lines *l, uint64_t offset, size_t n)
+{
+    (void)l, (void)offset, (void)n;
+}
+bool ext4_lines_checked(struct ext4_lines *l, uint64_t offset, size_t n)
+{
+    (void)l, (void)offset, (void)n;
+    return reads % 3 == 0;
+}
+
+/* ---- reading everything ---- */
+
+static void expect(int err)
+{
+    if (err == 0 || err == -UNCLEAN || err == -ENOMEM)
+        return;
+    printf("Bail out! error %d\n", err);
+    abort();
+}
+
+static void read_file(struct ext4_volume *v, struct ext4_node *n, const struct ext4_about *a)
+{
+    uint64_t blocks = n->size / a->block_bytes + 1, at = 0;
+    struct ext4_run run;
+    char text[4096];
+
+    if (ext4_is_inline(n)) {
+        expect(ext4_read_bytes(v, n, 0, text, n->size < 4096 ? n->size : 4096));
+        return;
+    }
+    for (unsigned k = 0; k < RUNS_MOST && at < blocks; k++) {
+        int err = ext4_find_run(v, n, at, &run);
+
+        expect(err);
+        if (err) {
+            at++;
+            continue;
+        }
+        if (run.first != at || run.count == 0 ||
+            (run.physical && (run.physical >= a->blocks || run.count > a->blocks - run.physical))) {
+            printf("Bail out! a wrong run\n");
+            abort();
+        }
+        at += run.count;
+    }
+    for (unsigned k = 0; k < 5; k++)
+        expect(ext4_find_run(v, n, (uint64_t)draw(1u << 31) << draw(10), &run));
+    if (n->size)
+        expect(ext4_read_bytes(v, n, 0, text, n->size < 4096 ? n->size : 4096));
+}
+
+static void walk(struct ext4_volume *v, uint32_t number, const struct ext4_about *a, unsigned depth)
+{
+    struct ext4_name name = {.place = 2};
+    struct ext4_node n;
+    char target[4096];
+    uint32_t other;
+    int err = ext4_read_node(v, number, &n);
+
+    expect(err);
+    if (err)
+        return;
+    found++;
+    if (S_ISLNK(n.mode)) {
+        long len = ext4_read_link(v, &n, target, sizeof(target));
+
+        if (len < 0 && len != -ENAMETOOLONG)
+            expect((int)len);
+    } else if (S_ISREG(n.mode)) {
+        read_file(v, &n, a);
+    }
+    if (!S_ISDIR(n.mode) || depth > DEPTH_MOST)
+        return;
+    while (names && (err = ext4_next_name(v, &n, name.place, &name)) == 0) {
+        names--;
+        err = ext4_find_name(v, &n, name.text, name.len, &other);
+        if (err != -ENOENT) /* a damaged index may not lead to it */
+            expect(err);
+        walk(v, name.number, a, depth + 1);
+    }
+    if (err != -ENOENT)
+        expect(err);
+    err = ext4_find_name(v, &n, "not there", 9, &other);
+    if (err != -ENOENT)
+        expect(err);
+}
+
+static void read_all(void)
+{
+    struct ext4_lines l = {.bytes = image_bytes};
+    struct ext4_about a;
+    struct ext4_volume *v;
+    int err;
+
+    reads = 0;
+    line_at = UINT64_MAX;
+    names = NAMES_MOST;
+    err = ext4_volume_open(&l, "image", true, &v);
+    if (err == 0) {
+        ext4_volume_about(v, &a);
+        walk(v, EXT4_ROOT, &a, 0);
+        ext4_volume_close(v);
+    }
+    if (allocated) {
+        printf("Bail out! %u blocks are left\n", allocated);
+        abort();
+    }
+}
+
+/* ---- damage ---- */
+
+/* Places that hold something: most of an image is empty. */
+static size_t place(void)
+{
+    size_t at = 0;
+
+    if (draw(4) == 0)
+        return 1024 + draw(300);
+    for (unsigned k = 0; k < 100; k++) {
+        at = draw((uint32_t)(image_bytes / 64)) * (size_t)64;
+        for (unsigned j = 0; j < 64; j++)
+            if (image[at + j])
+                return at + draw(64);
+    }
+    return at;
+}
+
+static void put(size_t at, const void *p, size_t n)
+{
+    if (at + n <= image_bytes)
+        memcpy(image + at, p, n);
+}
+
+static void damage(void)
+{
+    static const uint32_t words[] = {0,          1,          2,          0x7FFFFFFF, 0x80000000,
+                                     0xFFFFFFFF, 0xFFFFFFFE, 0x10000000, 0x0000F30A, 0x00080000};
+    size_t at = place();
+    uint32_t any = draw(UINT32_MAX);
+
+    switch (draw(6)) {
+    case 0:
+        image[at] ^= (uint8_t)(1u << draw(8));
+        break;
+    case 1:
+        image[at] = (uint8_t)draw(256);
+        break;
+    case 2:
+        put(at & ~(size_t)3, &words[draw(sizeof(words) / sizeof(*words))], 4);
+        break;
+    case 3:
+        put(at & ~(size_t)1, &words[draw(sizeof(words) / sizeof(*words))], 2);
+        break;
+    case 4:
+        put(at & ~(size_t)3, &any, 4);
+        break;
+    default:
+        put(at & ~(size_t)127, image + (place() & ~(size_t)127), 128);
+    }
+}
+
+static void load(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    struct stat st;
+
+    if (!f || fstat(fileno(f), &st) != 0)
+        exit(2);
+    image_bytes = (size_t)st.st_size;
+    image = malloc(image_bytes);
+    pristine = malloc(image_bytes);
+    if (fread(pristine, 1, image_bytes, f) != image_bytes)
+        exit(2);
+    fclose(f);
+}
+
+static void rounds(unsigned n)
+{
+    unsigned whole;
+
+    memcpy(image, pristine, image_bytes);
+    found = 0;
+    read_all();
+    whole = found;
+    ok(whole > 10, "%u files in the whole image", whole);
+    for (unsigned k = 1; k < 200; k++) { /* each allocation fails, and the image is sound */
+        fail_at = k;
+        read_all();
+    }
+    fail_at = found = 0;
+    for (unsigned k = 0; k < n; k++) {
+        memcpy(image, pristine, image_bytes);
+        for (unsigned j = 1 + draw(draw(20) + 1); j; j--)
+            damage();
+        fail_at = draw(4) ? 0 : 1 + draw(300);
+        read_all();
+    }
+    fail_at = 0;
+    ok(1, "%u damaged ones, %u files found", n, found);
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IONBF, 0);
+    ext4_checksums_prepare();
+    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
+    for (int k = 3; k < argc; k++) {
+        load(argv[k]);
+        rounds((unsigned)atoi(argv[2]));
+        free(image);
+        free(pristine);
+    }
+    free(line);
+    ok(1, "done");
+    return tap_done();
+}
