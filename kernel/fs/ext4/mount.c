@@ -28,7 +28,8 @@ static struct mutex mounts_lock = MUTEX_INIT("mounts of ext4", MUTEX_MOUNTS, mou
 static struct list mounts = LIST_INIT(mounts);                          /* mounts_lock */
 static struct wait_queue ended = WAIT_QUEUE_INIT("end of ext4", ended); /* for one to leave */
 
-void ext4_wake(struct ext4 *m) { wake_one(&m->work); }
+/* Only the thread waits there. Who wakes it is about to wait for it, or for the disk. */
+void ext4_wake(struct ext4 *m) { wake_all_follow(&m->work); }
 
 /* ---- the thread ---- */
 
