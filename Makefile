@@ -350,6 +350,7 @@ HOST_EXT2FS := $(patsubst %,$(K)/host/obj/$(EXT2FS)/lib/ext2fs/%.c.o,$(EXT2FS_SR
 $(K)/host/obj/kernel/fs/ext4/%.c.o: HCPPFLAGS += $(EXT2FS_CPPFLAGS)
 $(HOST_EXT2FS): HCPPFLAGS += $(EXT2FS_CPPFLAGS) -include kernel/fs/ext4/library/names.h
 $(HOST_EXT2FS): HCFLAGS += -w -ffunction-sections
+$(HOST_EXT2FS): $(EXT2FS)/library.mk kernel/fs/ext4/library/names.h kernel/fs/ext4/library/config.h
 host_library = $(if $(shell grep -x '// EXT2FS' tests/host/$(1).c),$(HOST_EXT2FS))
 
 define host_test

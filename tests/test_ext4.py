@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from lib import gpt
 from lib.guest import run_guest
 from lib.tap import check_tap
 from megalith.run.paths import TOP
@@ -140,14 +141,26 @@ DEFAULT = "has_journal,extent,huge_file,flex_bg,metadata_csum,64bit,dir_nlink,ex
 PLAIN = "^extent,^64bit,^metadata_csum,^has_journal,^flex_bg"
 
 
-@pytest.mark.parametrize("cpus, how", [(2, ""), (1, ":ide")])
+def partitioned(image: Path) -> Path:
+    """A disk whose first partition is the image."""
+    first, sectors = 64, image.stat().st_size // gpt.SECTOR
+    data = bytearray(gpt.image(first + sectors + 64, {1: (first, sectors)}))
+    data[first * gpt.SECTOR : (first + sectors) * gpt.SECTOR] = image.read_bytes()
+    disk = image.with_suffix(".disk")
+    disk.write_bytes(data)
+    return disk
+
+
+@pytest.mark.parametrize("cpus, how", [(1, ""), (1, ":ide")])
 def test_tree(large_tree: Path, tmp_path: Path, cpus: int, how: str) -> None:
-    """Thousands of files, by both drivers, in a directory without an index and in one with it."""
-    image = make_image(tmp_path / "image", large_tree, "-O", DEFAULT, size=64 * MIB)
+    """Thousands of files, by both drivers, in a directory without an index and in one with it, on a
+    whole disk and on a partition."""
+    disk, name = make_image(tmp_path / "image", large_tree, "-O", DEFAULT), "/dev/vda"
     if how:
-        tool("e2fsck", "-fyD", image, statuses=(0, 1))
-    options = ["--disk", f"{image}{how}"]
-    done = run_guest("/tests/ext4", "tree", "/dev/vda", smp=cpus, options=options, timeout=120)
+        tool("e2fsck", "-fyD", disk, statuses=(0, 1))
+        disk, name = partitioned(disk), "/dev/vda1"
+    options = ["--disk", f"{disk}{how}"]
+    done = run_guest("/tests/ext4", "tree", name, smp=cpus, options=options, timeout=120)
     check_trees(done.expect(0).text, [large_tree])
 
 
@@ -233,6 +246,18 @@ def test_faults(small_tree: Path, tmp_path: Path) -> None:
     options = ["--disk", str(image), "--disk-fault", fault()]
     done = run_guest("/tests/ext4", "refused", "/dev/vda", str(EIO), options=options).expect(0)
     check_tap(done.text)
+
+
+@pytest.mark.soak
+def test_silent(small_tree: Path, tmp_path: Path) -> None:
+    """A disk that stops to answer: EIO after half a minute, and it can be unmounted."""
+    image = make_image(tmp_path / "image", small_tree, "-O", DEFAULT)
+    rule = "throttling.bps-read=1,throttling.bps-read-max=300000"
+    script = "mkdir /mnt; mount -t ext4 -o ro /dev/vda /mnt && cat /mnt/big; umount /mnt"
+    options = ["--disk", str(image), "--disk-fault", rule]
+    done = run_guest("/bin/sh", "-c", script, options=options, timeout=120).expect(0)
+    assert "vda: no answer" in done.console
+    assert "Input/output error" in done.console
 
 
 def places(image: Path) -> list[range]:

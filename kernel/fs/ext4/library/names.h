@@ -5,10 +5,11 @@
 #ifndef KERNEL_FS_EXT4_LIBRARY_NAMES_H
 #define KERNEL_FS_EXT4_LIBRARY_NAMES_H
 
-#define malloc  ext4_library_alloc
-#define free    ext4_library_free
-#define getenv  ext4_library_getenv
-#define strcpy  ext4_library_strcpy
-#define strtoul ext4_library_strtoul
+#define malloc             ext4_library_alloc
+#define free               ext4_library_free
+#define getenv             ext4_library_getenv
+#define ext2fs_safe_getenv ext4_library_getenv
+#define strcpy             ext4_library_strcpy
+#define strtoul            ext4_library_strtoul
 
 #endif
