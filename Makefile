@@ -154,13 +154,16 @@ EXT2FS_OBJ := $(patsubst %,$(K)/ext2fs/%.o,$(EXT2FS_SRC))
 $(K)/kernel/kernel/fs/ext4/%.o: KCPPFLAGS += $(EXT2FS_CPPFLAGS)
 $(filter $(K)/kernel/kernel/fs/ext4/%,$(KOBJ)): $(EXT2FS)/library.mk
 
+EXT2FS_CFLAGS = $(EXT2FS_CPPFLAGS) -w -ffunction-sections -fstack-usage -include kernel/fs/ext4/library/names.h
+$(call flags_file,$(K)/flags/ext2fs,$(EXT2FS_CFLAGS))
+
 $(EXT2FS_OBJ): VFLAGS :=
 $(EXT2FS_OBJ): $(K)/ext2fs/%.o: $(EXT2FS)/library.mk kernel/fs/ext4/library/names.h kernel/fs/ext4/library/config.h \
-		$(K)/flags/kernel
+		$(K)/flags/kernel $(K)/flags/ext2fs
 	$(call say,CC,libext2fs/$*.c)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out $(WARNINGS) -Wframe%,$(KCFLAGS)) $(KCPPFLAGS) $(EXT2FS_CPPFLAGS) -w -ffunction-sections \
-	    -include kernel/fs/ext4/library/names.h -c $(EXT2FS)/lib/ext2fs/$*.c -o $@
+	$(Q)$(CC) $(filter-out $(WARNINGS) -Wframe%,$(KCFLAGS)) $(KCPPFLAGS) $(EXT2FS_CFLAGS) \
+	    -c $(EXT2FS)/lib/ext2fs/$*.c -o $@
 
 $(K)/ext2fs/library.o: $(EXT2FS_OBJ)
 	$(Q)$(CROSS)ld -r --gc-sections -e ext2fs_open2 $(EXT2FS_CALLED:%=-u ext2fs_%) $^ -o $@

@@ -309,7 +309,7 @@ static void rounds(unsigned n)
     read_all();
     whole = found;
     ok(whole > 10, "%u files in the whole image", whole);
-    for (unsigned k = 1; k < 200; k++) { /* each allocation fails, and the image is sound */
+    for (unsigned k = 1; k < 200; k += k < 30 ? 1 : 7) { /* allocations fail in a sound image */
         fail_at = k;
         read_all();
     }

@@ -4,9 +4,9 @@
  *
  * The pager's operations run inside faults, with the mutex of an address space held. They wait for
  * nothing: pages are allocated there, so that they are charged to who asks, and become a job for
- * the mount's thread. That finds the blocks, with the mount's mutex; reads them, without it, up to
- * WINDOW requests at a time; and answers for each page by itself, since only some may be
- * unreadable. An answer that is owed keeps the object, and so the inode and the mount.
+ * the mount's thread. That finds the blocks, with the mount's mutex; reads them, without it, for
+ * some jobs at a time; and answers for each page by itself, since only some may be unreadable. An
+ * answer that is owed keeps the object, and so the inode and the mount.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/bitops.h"
@@ -23,15 +23,16 @@
 #include "mm/pool/pool_charged.h"
 #include "mm/space/aspace.h"
 
-#define WINDOW       8u         /* requests to the disk under way */
-#define AHEAD_PAGES  EXT4_PAGES /* read for one who reads on and on */
-#define FAULT_PAGES  4u         /* read with a page that a fault asks for */
-#define KEPT_PAGES   128u       /* of a file, when its own pages give way */
+/* Read ahead for one who reads on and on: twice as much each time. */
+#define AHEAD_FIRST  EXT4_PAGES
+#define AHEAD_MOST   (EXT4_TOGETHER * EXT4_PAGES)
+#define FAULT_PAGES  4u   /* read with a page that a fault asks for */
+#define KEPT_PAGES   128u /* of a file, when its own pages give way */
 #define EVICT_PAGES  64u
 #define SHRINK_FILES 256u
 
 /* Pages of a file to be read. */
-struct job {
+struct ext4_job {
     struct list link;    /* in mount.jobs or .doing; mount.lock */
     struct mm_object *o; /* constant, as is what follows but for the pages */
     uint64_t first;      /* page of the file */
@@ -111,7 +112,7 @@ bool ext4_reclaim(const struct fs *fs)
 
 /* ---- asking ---- */
 
-static void job_free(struct job *j)
+static void job_free(struct ext4_job *j)
 {
     for (uint32_t k = 0; k < j->npages; k++)
         if (!pfn_eq(j->page[k], PFN_NONE))
@@ -124,7 +125,7 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
 {
     struct ext4 *m = i->mount;
     uint16_t account = pool_account();
-    struct job *j = npp_alloc_charged(sizeof(*j), account);
+    struct ext4_job *j = npp_alloc_charged(sizeof(*j), account);
     uint32_t got = 0;
     int err = 0;
     ipl_t ipl;
@@ -176,10 +177,11 @@ void ext4_will_read(struct inode *in, uint64_t index, uint64_t n)
     struct ext4_inode *i = ext4_inode_of(in);
     uint64_t there = (i->node.size + PAGE_MASK) >> PAGE_SHIFT;
     uint64_t next = __atomic_load_n(&i->next_page, __ATOMIC_RELAXED);
+    uint32_t ahead = __atomic_load_n(&i->ahead, __ATOMIC_RELAXED);
 
-    if (index == next)
-        n = MAX(n, (uint64_t)AHEAD_PAGES);
-    n = MIN(n, (uint64_t)4 * AHEAD_PAGES);
+    ahead = index != next ? 0 : MIN(MAX(2 * ahead, AHEAD_FIRST), AHEAD_MOST);
+    __atomic_store_n(&i->ahead, ahead, __ATOMIC_RELAXED);
+    n = MIN(MAX(n, (uint64_t)ahead), (uint64_t)AHEAD_MOST);
     n = index < there ? MIN(n, there - index) : 0;
     __atomic_store_n(&i->next_page, index + MAX(n, UINT64_C(1)), __ATOMIC_RELAXED);
     if (n > 1)
@@ -194,32 +196,20 @@ const struct pager_ops ext4_pager = {
 
 /* ---- reading ---- */
 
-/* A job that is done, and the requests to the disk that are under way for it. */
-struct reading {
-    struct job *j;
-    uint64_t start, end; /* of its pages, in bytes of the file */
-    unsigned first, count;
-    struct {
-        struct block_request *r;
-        uint64_t at;      /* in the file */
-        uint32_t skip, n; /* bytes of the request before those that are wanted, and of these */
-    } way[WINDOW];
-};
-
-static void fail(struct reading *x, uint64_t at, uint64_t n, int err)
+static void fail(struct ext4_reading *x, uint64_t at, uint64_t n, int err)
 {
     uint64_t end = MIN(at + n, x->end);
 
     for (; at < end; at = page_round_down(at) + PAGE_SIZE)
-        x->j->err[(at - x->start) >> PAGE_SHIFT] = err;
+        x->job->err[(at - x->start) >> PAGE_SHIFT] = err;
 }
 
 /* Copy n bytes to the place of `at`; from NULL: zeroes. */
-static void put(struct reading *x, uint64_t at, const uint8_t *from, uint64_t n)
+static void put(struct ext4_reading *x, uint64_t at, const uint8_t *from, uint64_t n)
 {
     while (n) {
         uint64_t within = at & PAGE_MASK, part = MIN(n, PAGE_SIZE - within);
-        uint8_t *to = (uint8_t *)kseg_page(x->j->page[(at - x->start) >> PAGE_SHIFT]) + within;
+        uint8_t *to = (uint8_t *)kseg_page(x->job->page[(at - x->start) >> PAGE_SHIFT]) + within;
 
         if (from)
             memcpy(to, from, part);
@@ -232,9 +222,9 @@ static void put(struct reading *x, uint64_t at, const uint8_t *from, uint64_t n)
 }
 
 /* The oldest request. */
-static void finish_one(struct reading *x)
+static void finish_one(struct ext4_reading *x)
 {
-    __typeof__(x->way[0]) *w = &x->way[x->first++ % WINDOW];
+    struct ext4_way *w = &x->way[x->first++ % EXT4_WINDOW];
     int err = block_wait(w->r);
 
     x->count--;
@@ -251,7 +241,7 @@ static void finish_one(struct reading *x)
 }
 
 /* Read n bytes of the volume from `place` on to where `at` is, in requests of whole sectors. */
-static void read_volume(struct reading *x, const struct block_volume *v, uint64_t place,
+static void read_volume(struct ext4_reading *x, const struct block_volume *v, uint64_t place,
                         uint64_t at, uint64_t n)
 {
     uint32_t sector = v->disk->sector_bytes;
@@ -270,10 +260,10 @@ static void read_volume(struct reading *x, const struct block_volume *v, uint64_
             fail(x, at, n, -ENOMEM);
             return;
         }
-        if (x->count == WINDOW)
+        if (x->count == EXT4_WINDOW)
             finish_one(x);
-        x->way[(x->first + x->count++) % WINDOW] = (__typeof__(x->way[0])){r, at, (uint32_t)skip,
-                                                                           (uint32_t)part};
+        x->way[(x->first + x->count++) % EXT4_WINDOW] = (struct ext4_way){r, at, (uint32_t)skip,
+                                                                          (uint32_t)part};
         block_submit(r);
         place += part;
         at += part;
@@ -282,7 +272,7 @@ static void read_volume(struct reading *x, const struct block_volume *v, uint64_
 }
 
 /* Read what follows `at`, as far as it is in one place, below `end`. Returns how far. */
-static uint64_t read_run(struct reading *x, struct ext4_inode *i, uint64_t at, uint64_t end)
+static uint64_t read_run(struct ext4_reading *x, struct ext4_inode *i, uint64_t at, uint64_t end)
 {
     struct ext4 *m = i->mount;
     uint64_t block = m->about.block_bytes, within = at & (block - 1), blocks, n;
@@ -303,37 +293,39 @@ static uint64_t read_run(struct reading *x, struct ext4_inode *i, uint64_t at, u
     return at + n;
 }
 
-static uint64_t read_inline_page(struct reading *x, struct ext4_inode *i, uint64_t at, uint64_t end)
+static uint64_t read_inline_page(struct ext4_reading *x, struct ext4_inode *i, uint64_t at,
+                                 uint64_t end)
 {
     uint64_t n = MIN(PAGE_SIZE, end - at);
     int err;
 
     mutex_lock(&i->mount->mutex);
     err = ext4_read_bytes(i->mount->volume, &i->node, at,
-                          kseg_page(x->j->page[(at - x->start) >> PAGE_SHIFT]), n);
+                          kseg_page(x->job->page[(at - x->start) >> PAGE_SHIFT]), n);
     mutex_unlock(&i->mount->mutex);
     if (err)
         fail(x, at, n, err);
     return at + n;
 }
 
-static void do_job(struct job *j)
+/* Ask the disk for what a job wants, as far as there is room. */
+static void begin_job(struct ext4_reading *x, struct ext4_job *j)
 {
     struct ext4_inode *i = object_pager_data(j->o);
-    struct reading x = {.j = j, .start = j->first << PAGE_SHIFT};
-    uint64_t end, at = x.start;
+    uint64_t end, at = j->first << PAGE_SHIFT;
 
-    x.end = x.start + ((uint64_t)j->npages << PAGE_SHIFT);
-    end = MAX(MIN(x.end, i->node.size), at); /* of the bytes that the file has */
+    x->job = j;
+    x->first = x->count = 0;
+    x->start = at;
+    x->end = at + ((uint64_t)j->npages << PAGE_SHIFT);
+    end = MAX(MIN(x->end, i->node.size), at); /* of the bytes that the file has */
     while (at < end)
-        at = ext4_is_inline(&i->node) ? read_inline_page(&x, i, at, end) : read_run(&x, i, at, end);
-    put(&x, at, NULL, x.end - at);
-    while (x.count)
-        finish_one(&x);
+        at = ext4_is_inline(&i->node) ? read_inline_page(x, i, at, end) : read_run(x, i, at, end);
+    put(x, at, NULL, x->end - at);
 }
 
 /* The last answer may be the last that keeps the object. */
-static void answer(struct job *j)
+static void answer(struct ext4_job *j)
 {
     struct mm_object *o = j->o;
 
@@ -351,7 +343,7 @@ static void answer(struct job *j)
     mm_answers_end(o);
 }
 
-static struct job *next_job(struct ext4 *m)
+static struct ext4_job *next_job(struct ext4 *m)
 {
     ipl_t ipl = spin_lock(&m->lock);
     struct list *l = list_pop_head(&m->jobs);
@@ -359,30 +351,41 @@ static struct job *next_job(struct ext4 *m)
     if (l)
         list_add_tail(&m->doing, l);
     spin_unlock(&m->lock, ipl);
-    return l ? list_entry(l, struct job, link) : NULL;
+    return l ? list_entry(l, struct ext4_job, link) : NULL;
+}
+
+static void end_job(struct ext4 *m, struct ext4_reading *x)
+{
+    ipl_t ipl;
+
+    while (x->count)
+        finish_one(x);
+    answer(x->job);
+    ipl = spin_lock(&m->lock);
+    list_remove(&x->job->link);
+    spin_unlock(&m->lock, ipl);
+    job_free(x->job);
 }
 
 void ext4_do_jobs(struct ext4 *m)
 {
-    struct job *j;
+    unsigned n;
 
-    while ((j = next_job(m)) != NULL) {
-        ipl_t ipl;
+    do {
+        struct ext4_job *j;
 
-        do_job(j);
-        answer(j);
-        ipl = spin_lock(&m->lock);
-        list_remove(&j->link);
-        spin_unlock(&m->lock, ipl);
-        job_free(j);
-    }
+        for (n = 0; n < EXT4_TOGETHER && (j = next_job(m)) != NULL; n++)
+            begin_job(&m->reading[n], j);
+        for (unsigned k = 0; k < n; k++)
+            end_job(m, &m->reading[k]);
+    } while (n);
 }
 
 /* ---- self-check and census ---- */
 
 static void validate_jobs(struct validate *v, const struct list *jobs)
 {
-    const struct job *j;
+    const struct ext4_job *j;
 
     list_for_each_entry(j, jobs, link)
         for (uint32_t k = 0; k < j->npages; k++)
@@ -398,6 +401,6 @@ void ext4_jobs_validate(struct validate *v, const struct ext4 *m)
 
 void ext4_jobs_census(struct census *c, const struct ext4 *m)
 {
-    census_explain(c, CENSUS_NONPAGED, sizeof(struct job),
+    census_explain(c, CENSUS_NONPAGED, sizeof(struct ext4_job),
                    list_length(&m->jobs) + list_length(&m->doing));
 }

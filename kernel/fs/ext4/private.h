@@ -12,7 +12,24 @@
 #define EXT4_TRIM  32u   /* inodes looked at with the index locked */
 #define EXT4_PAGES 16u   /* pages of a job: 128 KiB, as much as a request to a disk */
 
+#define EXT4_TOGETHER 4u /* jobs that are read at the same time */
+#define EXT4_WINDOW   8u /* requests to the disk under way for a job */
+
 struct account;
+struct block_request;
+struct ext4_job; /* pages to be read (contents.c) */
+
+/* A job that is being done, and the requests to the disk that are under way for it. */
+struct ext4_reading {
+    struct ext4_job *job;
+    uint64_t start, end; /* of its pages, in bytes of the file */
+    unsigned first, count;
+    struct ext4_way {
+        struct block_request *r;
+        uint64_t at;      /* in the file */
+        uint32_t skip, n; /* bytes of the request before those that are wanted, and of these */
+    } way[EXT4_WINDOW];
+};
 
 struct ext4 {
     struct fs fs;
@@ -38,6 +55,7 @@ struct ext4 {
     bool idle;                     /* the thread has nothing to do */
     struct wait_queue work;        /* the thread, for something to do */
     struct wait_queue quiet;       /* who waits until it has nothing to do */
+    struct ext4_reading reading[EXT4_TOGETHER]; /* the thread's */
 };
 
 /*
@@ -55,6 +73,7 @@ struct ext4_inode {
     uint16_t account;       /* number of the account that is charged for it; constant */
     uint64_t evict_at;      /* where pages of it are freed next; a hint, atomic */
     uint64_t next_page;     /* that a sequential reader asks for next; atomic */
+    uint32_t ahead;         /* pages that were asked for ahead of one; atomic */
     struct ext4_node node;  /* what the disk says; constant, but for `last`: mount.mutex */
     char *name;             /* of a directory, in nonpaged pool; constant */
     uint32_t name_len;
