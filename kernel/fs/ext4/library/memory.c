@@ -46,10 +46,11 @@ void *ext4_library_alloc(size_t n)
 
 void ext4_library_free(void *p)
 {
-    struct block *b = (struct block *)p - 1;
+    struct block *b;
 
     if (!p)
         return;
+    b = (struct block *)p - 1;
     mutex_lock(&lock);
     list_remove(&b->link);
     mutex_unlock(&lock);
