@@ -363,6 +363,9 @@ $(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) 
 	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm $(if $(call host_library,$(1)),-Wl$(comma)--gc-sections) -o $$@
 endef
 $(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
+ifeq ($(EXT2FS_SRC),)
+$(K)/host/test_ext4:; # without the library there is none, and its test is left out
+endif
 
 # Each tests/host/tsan_*.c is a program that is built with ThreadSanitizer, from objects of its own.
 TSAN_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/tsan_*.c)))
