@@ -64,10 +64,11 @@ static void expire(void)
 {
     __int64 when = -50 * MS, time;
     long begin = now_ms(), took;
+    unsigned flags;
 
     sys$setef(1);
     is_status(sys$setimr(1, &when, 0, 0, 0), SS$_NORMAL, "a timer is set");
-    is_status(sys$clref(1), SS$_WASCLR, "which clears its flag");
+    ok(sys$readef(1, &flags) == SS$_WASCLR || now_ms() - begin >= 49, "which clears its flag");
     is_status(sys$waitfr(1), SS$_NORMAL, "it expires");
     took = now_ms() - begin;
     ok(took >= 49, "not too early: after %ld ms", took);
