@@ -427,9 +427,13 @@ static void run_round(unsigned n, char **argv)
 static bool create_section(void)
 {
     struct dsc64$descriptor_s name = section_name();
-    uint64_t before = bench_clock();
     struct mega_section s;
+    uint64_t before;
 
+    /* Refused, so that the first one does not contain the page faults of this program's text. */
+    sys$create_gdzro(&name, 0, 0, 0, PSL$C_USER, SEC$M_SYSGBL);
+    bench_clock();
+    before = bench_clock();
     status_need(
         sys$create_gdzro(&name, 0, 0, opt.bytes, PSL$C_USER, SEC$M_SYSGBL | SEC$M_WRT | SEC$M_PERM),
         "sys$create_gdzro");
