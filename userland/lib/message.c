@@ -49,11 +49,14 @@ static const struct {
     {0, "SYSTEM"}, {FACILITY_RMS, "RMS"}, {LIB$_FACILITY, "LIB"}, {STR$_FACILITY, "STR"}};
 
 /* The message of just this value, else of one that differs only in severity: those that programs
- * change. NULL: there is none. */
+ * change. NULL: there is none. 0, which services return that fail without a reason, has none either,
+ * and no facility. */
 static const struct message *find(unsigned status)
 {
     const struct message *other = NULL;
 
+    if (status == 0)
+        return NULL;
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         if (((messages[i].status ^ status) & (IDENTIFICATION | 7)) == 0)
             return &messages[i];
@@ -65,7 +68,7 @@ static const struct message *find(unsigned status)
 
 static const char *facility_name(unsigned status)
 {
-    for (size_t i = 0; i < sizeof(facilities) / sizeof(facilities[0]); i++)
+    for (size_t i = 0; status && i < sizeof(facilities) / sizeof(facilities[0]); i++)
         if (facilities[i].number == FACILITY_OF(status))
             return facilities[i].name;
     return "NONAME";

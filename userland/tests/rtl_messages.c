@@ -49,6 +49,8 @@ static void texts(void)
     is(out[1], 4, "four parameters of an access violation");
     is(sys$getmsg(0x7ff8012, &n, &text, 15, 0), SS$_MSGNOTFND, "no such message");
     ok(n == 40 && memcmp(line, "%NONAME-E-NOMSG, Message number 07FF8012", n) == 0, "is said");
+    is(sys$getmsg(0, &n, &text, 15, 0), SS$_MSGNOTFND, "none for 0");
+    ok(n == 40 && memcmp(line, "%NONAME-W-NOMSG, Message number 00000000", n) == 0, "is said");
     text.dsc$w_length = 7;
     is(sys$getmsg(SS$_INSFLPGS, &n, &text), SS$_BUFFEROVF, "cut off");
     ok(n == 7 && memcmp(line, "%SYSTEM", 7) == 0, "after 7 characters");
