@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 from pathlib import Path
 
 from megalith.run.guest_memory import GuestMemory, data_address
@@ -28,12 +29,17 @@ class Progress:
         if anew:
             self._clock_begin, self._emulator_begin = self.clock_seconds(), self.emulator_seconds()
 
+    @cached_property
+    def _clock_place(self) -> int:
+        """Physical address of the clock's count. To find it takes a part of a second, and several
+        on a busy host, in which the guest goes on: once is enough."""
+        return data_address(self._machine.settings.kernel, "clock_ticks") - KSEG
+
     def clock_seconds(self) -> float:
         """Time by the clock ticks of CPU 0; 0: it has taken none, or cannot be read."""
-        settings = self._machine.settings
         try:
-            place = data_address(settings.kernel, "clock_ticks") - KSEG
-            ticks = GuestMemory(self._machine.pid, settings.memory).read(place, 8)
+            memory = GuestMemory(self._machine.pid, self._machine.settings.memory)
+            ticks = memory.read(self._clock_place, 8)
         except (OSError, KeyError, AttributeError):
             return 0.0
         return int.from_bytes(ticks, "little") / TICKS_HZ - self._clock_begin

@@ -44,7 +44,8 @@ LINE_MOST = 4096  # bytes of it that are waited for
 END_OF_INPUT_EVERY = 1.0
 # Interval at which a run whose limit has passed on the host is checked for its own progress.
 PROGRESS_EVERY = 0.5
-# Time that a machine has to write the end of the log of a recording.
+# Time by the guest's clock, or the emulator's, that a machine has to write the end of the log of a
+# recording.
 QUIT_SECONDS = 10.0
 
 # First words of a report of the data-race detector (kernel/races).
@@ -272,11 +273,11 @@ class Session:
         machine = self.machine
         if machine.settings.record_log is None:
             return
-        deadline = time.monotonic() + QUIT_SECONDS
+        ending = Progress(machine, anew=True)
         machine.request_end()
         lines = {machine.com1, machine.com2}
-        while lines and (left := deadline - time.monotonic()) > 0:
-            for line in select.select([*lines], [], [], left)[0]:
+        while lines and not ending.beyond(QUIT_SECONDS):
+            for line in select.select([*lines], [], [], PROGRESS_EVERY)[0]:
                 data = self._receive(line)
                 if data == b"":
                     lines.discard(line)
@@ -285,7 +286,10 @@ class Session:
                         self._relay_from(line, data)
                     except OutputError:
                         self._deaf = True
-        self.log_whole = not lines and machine.wait_ended(max(0.0, deadline - time.monotonic()))
+        while not lines and not self.log_whole:
+            self.log_whole = machine.wait_ended(PROGRESS_EVERY)
+            if ending.beyond(QUIT_SECONDS):
+                break
 
     def say(self, text: str) -> None:
         """Prints a line of this program, after the console output so far."""
