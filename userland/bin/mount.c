@@ -1,4 +1,5 @@
-/* mount: what is mounted; mount -t ext4 -o ro[,noload] DEVICE FOLDER: mount a disk. */
+/* mount: what is mounted; mount -t ext4 -o ro[,noload] DEVICE FOLDER: mount a disk. By the name
+ * umount: umount FOLDER...: unmount what is mounted there. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,12 +51,32 @@ static unsigned long parse(char *options, char *left)
     return flags;
 }
 
+static int unmount(int argc, char **argv)
+{
+    int status = 0;
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: umount FOLDER...\n");
+        return 2;
+    }
+    for (int k = 1; k < argc; k++) {
+        if (umount2(argv[k], 0) == 0)
+            continue;
+        fprintf(stderr, "umount: %s: %s\n", argv[k], strerror(errno));
+        status = 1;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
+    const char *slash = strrchr(argv[0], '/');
     char *type = "ext4", *options = "", *left;
     unsigned long flags = 0;
     int opt;
 
+    if (strcmp(slash ? slash + 1 : argv[0], "umount") == 0)
+        return unmount(argc, argv);
     while ((opt = getopt(argc, argv, "t:o:r")) != -1) {
         if (opt == 't')
             type = optarg;

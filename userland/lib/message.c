@@ -49,8 +49,8 @@ static const struct {
     {0, "SYSTEM"}, {FACILITY_RMS, "RMS"}, {LIB$_FACILITY, "LIB"}, {STR$_FACILITY, "STR"}};
 
 /* The message of just this value, else of one that differs only in severity: those that programs
- * change. NULL: there is none. 0, which services return that fail without a reason, has none either,
- * and no facility. */
+ * change. NULL: there is none. 0, which services return that fail without a reason, has none
+ * either, and no facility. */
 static const struct message *find(unsigned status)
 {
     const struct message *other = NULL;
