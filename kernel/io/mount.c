@@ -23,8 +23,11 @@
 #include "kernel/base/string.h"
 #include "kernel/fs/inode.h"
 #include "kernel/io/tree.h"
+#include "kernel/sched/thread.h"
 
-#define UNMOUNT_TRIES 4u
+/* A read ahead, or the end of a process, may hold an inode for a moment longer. */
+#define UNMOUNT_TRIES    30u
+#define UNMOUNT_PAUSE_NS 2000000u
 
 /* One unmount at a time: each has a reference to the root, with which it is in use for the next. */
 static struct mutex unmount_lock = MUTEX_INIT("unmount", MUTEX_UNMOUNT, unmount_lock);
@@ -147,6 +150,7 @@ static int unmount_locked(const struct io_cred *cred, struct inode *from, const 
         unlock_after_change(parent);
         if (err != -EBUSY || k == UNMOUNT_TRIES)
             break;
+        thread_sleep_ns(UNMOUNT_PAUSE_NS);
         err = 0;
     }
     if (err) {
