@@ -73,12 +73,7 @@ def test_the_registry_alone_decides(options, expected, freed):
         assert seen["picked_up"] == 0
     else:
         assert seen["picked_up"] > 0
-    # Each process fills in its private tables. With shared ones a process may be preempted amid its
-    # fault while another makes the page valid (mm/section/section_map.c): on a busy host.
-    if not alloc and not shared:
-        assert seen["global_valid"] > 0
-    else:
-        assert seen["global_valid"] <= (0 if alloc else seen["made_valid"] // 10)
+    assert (seen["global_valid"] > 0) == (not alloc and not shared)
     # Granularity hints: the largest for all pages that were allocated, none else.
     assert seen["large"] == (PAGES if alloc else 0)
     if freed is None:
