@@ -194,6 +194,28 @@ cond_t event_cluster_delete(const struct event_cluster_name *name, const struct 
     return status;
 }
 
+bool event_cluster_nth(uint64_t index, struct event_cluster_state *state)
+{
+    struct treap_node *n;
+
+    mutex_lock(&directory_lock);
+    n = treap_first(&directory);
+    while (n && index-- > 0)
+        n = treap_next(n);
+    if (n) {
+        const struct event_common *c = cluster_of(n);
+
+        *state = (struct event_cluster_state){.name = c->name,
+                                              .uic_group = c->uic_group,
+                                              .uic_member = c->uic_member,
+                                              .owner_only = c->owner_only,
+                                              .permanent = c->permanent,
+                                              .associations = c->associations};
+    }
+    mutex_unlock(&directory_lock);
+    return n != NULL;
+}
+
 /* ---- the check for leaks ---- */
 
 /* Permanent clusters outlive the processes. */

@@ -91,6 +91,17 @@ cond_t event_disassociate(struct event_owner *o, uint32_t efn);
  * name; SS$_NOPRIV. */
 cond_t event_cluster_delete(const struct event_cluster_name *name, const struct event_who *who);
 
+/* What an operator sees of a common cluster. */
+struct event_cluster_state {
+    struct event_cluster_name name;
+    uint32_t uic_group, uic_member; /* of who has made it */
+    bool owner_only, permanent;
+    uint32_t associations;
+};
+/* Copy the state of the index-th cluster in the order of groups and names, counted from 0; it is
+ * found by a walk from the first. false: there are no more. IPL 0; takes the directory's mutex. */
+bool event_cluster_nth(uint64_t index, struct event_cluster_state *state);
+
 /* ---- requests that complete later ---- */
 
 /*

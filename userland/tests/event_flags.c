@@ -359,6 +359,42 @@ static int other_group(void)
     return failed;
 }
 
+/* Finds the cluster among all. */
+static bool listed(const char *name, struct mega_cluster *c)
+{
+    for (int64_t n = 0; mega$info(MEGA_INFO_CLUSTER, n, c, sizeof(*c)) == SS$_NORMAL; n++)
+        if (c->length == strlen(name) && memcmp(c->name, name, c->length) == 0)
+            return true;
+    return false;
+}
+
+static int refused_list(void)
+{
+    struct mega_cluster c;
+
+    return become(creds(300, 1, PRV$M_PRMCEB)) != SS$_NORMAL ||
+           !status_is((int)mega$info(MEGA_INFO_CLUSTER, 0, &c, sizeof(c)), SS$_NOCMKRNL);
+}
+
+static void lists(void)
+{
+    $DESCRIPTOR(name, "LISTED");
+    struct mega_cluster c = {0};
+    pid_t pid;
+
+    is_status(sys$ascefc(96, &name, 1, 1), SS$_NORMAL, "a permanent cluster is made");
+    ok(listed("LISTED", &c) && c.permanent && c.owner_only && c.associations == 1,
+       "it is listed with what it is");
+    sys$dacefc(96);
+    ok(listed("LISTED", &c) && c.associations == 0, "also when no process has it");
+    pid = fork();
+    if (pid == 0)
+        _exit(refused_list());
+    is(child_result(pid), 0, "not to an ordinary user");
+    sys$dlcefc(&name);
+    ok(!listed("LISTED", &c), "nor when it is deleted");
+}
+
 static void clusters(void)
 {
     pid_t pid = fork();
@@ -367,6 +403,7 @@ static void clusters(void)
         _exit(protection());
     is(child_result(pid), 0, "protection, permanent clusters and their privilege");
     is(other_group(), 0, "a name means another cluster in another group");
+    lists();
 }
 
 /* Does the thread of w sleep, as /proc has it? */

@@ -933,7 +933,7 @@ static struct totals totals(void)
     mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m));
     t.pages += m.fluid + m.promised_unused + m.system_pages;
     /* This program may touch a page of its own for the first time. */
-    mega$info(MEGA_INFO_PROCESS, 0, &p, sizeof(p));
+    mega$info(MEGA_INFO_PROCESS, -1, &p, sizeof(p));
     t.pages += p.rss;
     t.pt_pages = m.pt_pages;
     t.promised = m.promised_unused;
@@ -964,19 +964,27 @@ static void delete_sections(void)
     }
 }
 
-/* Deletes the permanent common clusters of event flags, of the groups that the calls can set. */
+/* Deletes all common clusters of event flags, of any group. */
 static void delete_clusters(void)
 {
-    for (unsigned group = 0; group < 12; group++) {
+    struct mega_cluster c;
+    int64_t n = 0;
+
+    while (mega$info(MEGA_INFO_CLUSTER, n, &c, sizeof(c)) == SS$_NORMAL)
+        n++;
+    /* From the last to the first, as sections. */
+    while (n-- > 0) {
+        if (mega$info(MEGA_INFO_CLUSTER, n, &c, sizeof(c)) != SS$_NORMAL)
+            continue;
+
+        struct dsc$descriptor_s name = {(unsigned short)c.length, DSC$K_DTYPE_T, DSC$K_CLASS_S,
+                                        c.name};
         pid_t pid = must_fork();
         int status;
 
         if (pid == 0) {
-            if (setgid(group) == 0)
-                for (unsigned n = 0; n < NAMES; n++) {
-                    name_section(n);
-                    sys$dlcefc(&short_name);
-                }
+            if (setgid(c.uic_group) == 0)
+                sys$dlcefc(&name);
             _exit(0);
         }
         waitpid(pid, &status, 0);

@@ -15,6 +15,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/block/block.h"
+#include "kernel/event/event.h"
 #include "kernel/proc/process.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/timer.h"
@@ -56,6 +57,7 @@ union answer {
     struct mega_account account;
     struct mega_disk disk;
     struct mega_events events;
+    struct mega_cluster cluster;
 };
 
 static cond_t info_memory(int64_t index, void *out)
@@ -309,6 +311,26 @@ static cond_t info_disk(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+static cond_t info_cluster(int64_t index, void *out)
+{
+    struct mega_cluster *m = out;
+    struct event_cluster_state s;
+
+    _Static_assert(EVENT_CLUSTER_NAME < sizeof(m->name), "a name and its null have room");
+    if (!(process_privileges(process_self()) & PRV_CMKRNL))
+        return SS$_NOCMKRNL;
+    if (index < 0 || !event_cluster_nth((uint64_t)index, &s))
+        return SS$_NONEXPR;
+    memcpy(m->name, s.name.text, s.name.length);
+    m->length = s.name.length;
+    m->uic_group = s.uic_group;
+    m->uic_member = s.uic_member;
+    m->permanent = s.permanent;
+    m->owner_only = s.owner_only;
+    m->associations = s.associations;
+    return SS$_NORMAL;
+}
+
 /* ---- what only the privileged see ---- */
 
 /*
@@ -367,6 +389,7 @@ static struct { /* constant after boot */
     [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
     [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_EVENTS] = {trace_events, sizeof(struct mega_events)},
+    [MEGA_INFO_CLUSTER] = {info_cluster, sizeof(struct mega_cluster)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
 };

@@ -84,6 +84,9 @@ enum mega_item {
     MEGA_INFO_ACCOUNT = 40,
     MEGA_INFO_DISK = 41,   /* index-th disk or partition: struct mega_disk */
     MEGA_INFO_EVENTS = 42, /* index: a CPU; struct mega_events. Requires CMKRNL (SS$_NOCMKRNL) */
+    /* Index-th common event flag cluster, by group and name: struct mega_cluster. Requires CMKRNL
+       (SS$_NOCMKRNL) */
+    MEGA_INFO_CLUSTER = 43,
     MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
     /*
      * The following items exist only in a kernel built with TEST=1 (kernel/test); other kernels
@@ -428,6 +431,13 @@ struct mega_caller {
 struct mega_events {                 /* of a CPU, from START to STOP or now */
     uint64_t vhpt_kib, vhpt_address; /* its hashed page table; 0: it has none */
     uint64_t data_misses, fetch_misses, walks, data_hits, fetch_hits, replaced;
+};
+struct mega_cluster { /* named event flags */
+    char name[16];    /* `length` bytes, then nulls */
+    uint32_t length;
+    uint32_t uic_group, uic_member; /* of who has made it */
+    uint32_t permanent, owner_only; /* 0 or 1 */
+    uint32_t associations;          /* of processes */
 };
 struct mega_fault { /* alignment faults of one instruction of one process */
     uint64_t pc, count, first_address, last_address;
