@@ -63,6 +63,9 @@ static void test_against_model(void)
         } else if (in[k] && rnd(2)) {
             futexq_remove(&q, &nodes[k]);
             in[k] = false;
+        } else if (in[k]) {
+            futexq_remove(&q, &nodes[k]);
+            futexq_put_back(&q, &nodes[k]);
         }
         n = futexq_find(&q, &key, turn);
         wrong += n != model_find(&key, turn);

@@ -721,6 +721,293 @@ static void test_pi_death(void)
     is(dead, 1, "processes are killed at work on it, and it goes on");
 }
 
+/* ---- requeue to a lock with inheritance ---- */
+
+/* Waits for word[0] to be requeued to the lock word[1], and gives that back. */
+static void *waits_to_requeue(void *arg)
+{
+    struct job *j = arg;
+
+    j->tid = own_tid();
+    __atomic_store_n(&j->running, 1, __ATOMIC_RELEASE);
+    j->result = futex(j->word, FUTEX_WAIT_REQUEUE_PI, j->v, j->timeout, j->word + 1, 0);
+    j->error = errno;
+    if (j->result == 0 && (j->word[1] & FUTEX_TID_MASK) != j->tid)
+        j->result = 1;
+    __atomic_store_n(&j->done, 1, __ATOMIC_RELEASE);
+    if (j->result == 0)
+        pi(j->word + 1, FUTEX_UNLOCK_PI, NULL);
+    return NULL;
+}
+
+static void start_to_requeue(pthread_t t[], struct job j[], unsigned n, uint32_t *word,
+                             const struct timespec *timeout)
+{
+    for (unsigned k = 0; k < n; k++) {
+        j[k] = (struct job){.word = word, .v = word[0], .timeout = timeout};
+        start(&t[k], waits_to_requeue, &j[k]);
+        while (!__atomic_load_n(&j[k].running, __ATOMIC_ACQUIRE))
+            usleep(1000);
+        usleep(20000); /* to the kernel */
+    }
+}
+
+static void join(pthread_t t[], unsigned n)
+{
+    for (unsigned k = 0; k < n; k++)
+        pthread_join(t[k], NULL);
+}
+
+static long requeue_pi(uint32_t *word, long wakes, long n, uint32_t *lock)
+{
+    return futex(word, FUTEX_CMP_REQUEUE_PI, (uint32_t)wakes, (void *)n, lock, word[0]);
+}
+
+static struct timespec after_ms(long ms)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += ms * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+static void test_requeue_pi_errors(void)
+{
+    static uint32_t word[4];
+    struct timespec past = {1, 0}, bad = {0, -1};
+    uint32_t *odd = (uint32_t *)((char *)word + 2), *none = (uint32_t *)8;
+    struct job j = {.word = word, .op = FUTEX_WAIT};
+    pthread_t t;
+
+    is(requeue_pi(word, 1, 5, word + 1), 0, "nobody to requeue to a lock");
+    is(word[1], 0, "which nobody gets");
+    error_is(requeue_pi(word, 0, 5, word + 1), EINVAL, "none woken: EINVAL");
+    error_is(requeue_pi(word, 2, 5, word + 1), EINVAL, "two woken: EINVAL");
+    error_is(requeue_pi(word, 1, -1, word + 1), EINVAL, "a negative number: EINVAL");
+    error_is(requeue_pi(word, 1, 5, word), EINVAL, "to the same word: EINVAL");
+    error_is(requeue_pi(word, 1, 5, odd), EINVAL, "to a misaligned one: EINVAL");
+    error_is(requeue_pi(word, 1, 5, none), EFAULT, "to no word: EFAULT");
+    error_is(futex(word, FUTEX_CMP_REQUEUE_PI, 1, (void *)1L, word + 1, 5), EAGAIN,
+             "another value: EAGAIN");
+    error_is(futex(word, FUTEX_CMP_REQUEUE_PI | FUTEX_CLOCK_REALTIME, 1, NULL, word + 1, 0), ENOSYS,
+             "it has no clock");
+    error_is(futex(word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, word, 0), EINVAL,
+             "a wait for the same word: EINVAL");
+    error_is(futex(word, FUTEX_WAIT_REQUEUE_PI, 1, NULL, word + 1, 0), EAGAIN,
+             "a wait for another value: EAGAIN");
+    error_is(futex(word, FUTEX_WAIT_REQUEUE_PI, 0, &past, word + 1, 0), ETIMEDOUT,
+             "whose time is over");
+    error_is(futex(word, FUTEX_WAIT_REQUEUE_PI | FUTEX_CLOCK_REALTIME, 0, &past, word + 1, 0),
+             ETIMEDOUT, "by the other clock");
+    error_is(futex(word, FUTEX_WAIT_REQUEUE_PI, 0, &bad, word + 1, 0), EINVAL,
+             "with a bad time: EINVAL");
+    error_is(futex(word, FUTEX_WAIT_REQUEUE_PI, 0, none, word + 1, 0), EFAULT, "no time: EFAULT");
+    error_is(futex(word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, none, 0), EFAULT, "no lock: EFAULT");
+    error_is(futex(none, FUTEX_WAIT_REQUEUE_PI, 0, NULL, word, 0), EFAULT, "no word: EFAULT");
+    start(&t, do_wait, &j);
+    until_waiting(word, 1);
+    error_is(requeue_pi(word, 1, 5, word + 1), EINVAL, "an ordinary waiter is not requeued");
+    is(wake(word, 1), 1, "and is still there");
+    pthread_join(t, NULL);
+    start_to_requeue(&t, &j, 1, word, NULL);
+    error_is(wake(word, 1), EINVAL, "one that waits to be requeued is not woken");
+    error_is(futex(word, FUTEX_REQUEUE, 1, (void *)1L, word + 2, 0), EINVAL, "nor after that");
+    error_is(futex(word, FUTEX_REQUEUE, 0, (void *)1L, word + 2, 0), EINVAL,
+             "nor requeued as another");
+    error_is(futex(word, FUTEX_WAKE_OP, 1, (void *)1L, word + 3, 0), EINVAL,
+             "nor by FUTEX_WAKE_OP");
+    error_is(requeue_pi(word, 1, 5, word + 2), EINVAL, "nor to another lock");
+    word[1] = 0x3FFFFFF0;
+    error_is(requeue_pi(word, 1, 5, word + 1), ESRCH, "nor to one of nobody");
+    word[1] = j.tid;
+    error_is(requeue_pi(word, 1, 5, word + 1), EDEADLK, "nor to its own");
+    is(done(&j), 0, "it waits through all that");
+    word[1] = 0;
+    is(requeue_pi(word, 1, 0, word + 1), 1, "a free lock is given to it");
+    pthread_join(t, NULL);
+    is(j.result, 0, "and so it goes on");
+    is(word[1], 0, "the lock is free");
+}
+
+static void test_requeue_pi(void)
+{
+    static uint32_t word[2];
+    uint32_t *lock = &word[1];
+    struct timespec soon;
+    struct job j[5];
+    pthread_t t[5];
+
+    pi(lock, FUTEX_LOCK_PI, NULL);
+    start_to_requeue(t, j, 5, word, NULL);
+    is(requeue_pi(word, 1, 2, lock), 3, "three of five are requeued to a lock that is taken");
+    is(*lock, own_tid() | FUTEX_WAITERS, "whose word says so");
+    is(count_done(j, 5, 1), 0, "and nobody gets it");
+    is(pi(lock, FUTEX_UNLOCK_PI, NULL), 0, "until it is given back");
+    is(count_done(j, 5, 3), 3, "then it goes from one to the next");
+    ok(done(&j[0]) && done(&j[1]) && done(&j[2]), "who are the oldest");
+    is(requeue_pi(word, 1, INT_MAX, lock), 2, "the others get one that is free");
+    join(t, 5);
+    is(j[0].result | j[1].result | j[2].result | j[3].result | j[4].result, 0,
+       "each had it when it went on");
+    is(*lock, 0, "and it is free");
+
+    pi(lock, FUTEX_LOCK_PI, NULL);
+    soon = after_ms(300);
+    start_to_requeue(t, j, 2, word, &soon);
+    is(requeue_pi(word, 1, 0, lock), 1, "one of two with a time is requeued");
+    join(t, 2);
+    ok(j[0].result == -1 && j[0].error == ETIMEDOUT, "its time ends while it waits for the lock");
+    ok(j[1].result == -1 && j[1].error == ETIMEDOUT, "that of the other before that");
+    is(pi(lock, FUTEX_UNLOCK_PI, NULL), 0, "the lock is given back");
+    is(*lock, 0, "to nobody");
+
+    pi(lock, FUTEX_LOCK_PI, NULL);
+    start_to_requeue(t, j, 2, word, NULL);
+    pthread_kill(t[0], SIGUSR1);
+    usleep(20000);
+    is(count_done(j, 2, 1), 0, "a handler does not end the wait");
+    is(requeue_pi(word, 1, INT_MAX, lock), 2, "both are requeued");
+    pthread_kill(t[0], SIGUSR1);
+    is(count_done(j, 2, 1), 1, "then a handler ends it");
+    ok(j[0].result == -1 && j[0].error == EAGAIN, "with EAGAIN, as if it had come too late");
+    pi(lock, FUTEX_UNLOCK_PI, NULL);
+    join(t, 2);
+    is(j[1].result, 0, "the other one gets the lock");
+    is(*lock, 0, "which is free");
+}
+
+/* A condition of processes and threads: its word, its lock, and what the lock protects. */
+#define MEETINGS 150u
+static struct {
+    uint32_t word, lock;
+    unsigned inside, entries, clashes; /* of whoever has the lock */
+    unsigned stop;                     /* atomic */
+} *meeting;
+
+static void meet_lock(void)
+{
+    uint32_t tid = own_tid(), none = 0;
+
+    if (!__atomic_compare_exchange_n(&meeting->lock, &none, tid, 0, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        while (pi(&meeting->lock, FUTEX_LOCK_PI, NULL) && errno != EDEADLK)
+            if (errno != EAGAIN && errno != EINTR)
+                abort();
+}
+
+static void meet_unlock(void)
+{
+    uint32_t tid = own_tid();
+
+    if (!__atomic_compare_exchange_n(&meeting->lock, &tid, 0, 0, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED))
+        if (pi(&meeting->lock, FUTEX_UNLOCK_PI, NULL))
+            abort();
+}
+
+static void meet_inside(void)
+{
+    if (meeting->inside++)
+        meeting->clashes++;
+    meeting->entries++;
+    sched_yield();
+    meeting->inside--;
+}
+
+static void *meets(void *arg)
+{
+    struct timespec t;
+
+    while (!__atomic_load_n(&meeting->stop, __ATOMIC_ACQUIRE)) {
+        uint32_t v;
+
+        meet_lock();
+        v = __atomic_load_n(&meeting->word, __ATOMIC_ACQUIRE);
+        meet_unlock();
+        t = after_ms((v & 7) == 3 ? 1 : 20);
+        if (futex(&meeting->word, FUTEX_WAIT_REQUEUE_PI, v, &t, &meeting->lock, 0))
+            continue;
+        meet_inside();
+        meet_unlock();
+    }
+    return arg;
+}
+
+static void meet_all(unsigned nthreads)
+{
+    pthread_t t[8];
+
+    for (unsigned k = 0; k < nthreads; k++)
+        start(&t[k], meets, NULL);
+    join(t, nthreads);
+}
+
+static void meet_call(void)
+{
+    long r;
+
+    meet_lock();
+    __atomic_fetch_add(&meeting->word, 1, __ATOMIC_RELEASE);
+    r = requeue_pi(&meeting->word, 1, INT_MAX, &meeting->lock);
+    if (r < 0)
+        meeting->clashes += 1000;
+    meet_inside();
+    meet_unlock();
+}
+
+static void test_requeue_pi_crowd(void)
+{
+    int status, failed = 0;
+    pid_t pid;
+
+    meeting = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (unsigned k = 0; k < 2; k++)
+        if (fork() == 0) {
+            meet_all(5);
+            _exit(0);
+        }
+    for (unsigned k = 0; k < MEETINGS; k++) {
+        meet_call();
+        usleep(k % 16 ? 500 : 5000);
+    }
+    __atomic_store_n(&meeting->stop, 1, __ATOMIC_RELEASE);
+    for (unsigned k = 0; k < 2; k++) {
+        wait(&status);
+        failed |= status;
+    }
+    is(failed, 0, "ten threads of two processes wait at a condition");
+    is(meeting->clashes, 0, "none has the lock while another has it");
+    ok(meeting->entries > 2 * MEETINGS, "and they come in (%u)", meeting->entries);
+    is(meeting->lock & ~FUTEX_WAITERS, 0, "in the end nobody has it");
+    meeting->lock = 0;
+    meeting->stop = 0;
+    /* killed while they are moved, or with the lock: its word is mended by hand then */
+    for (unsigned k = 0; k < 12; k++) {
+        pid = fork();
+        if (pid == 0) {
+            meet_all(4);
+            _exit(0);
+        }
+        usleep(20000 + 3000 * k);
+        pi(&meeting->lock, FUTEX_LOCK_PI, NULL);
+        meeting->word++;
+        failed |= requeue_pi(&meeting->word, 1, k % 2 ? 1 : INT_MAX, &meeting->lock) < 0;
+        kill(pid, SIGKILL);
+        if (k % 3)
+            usleep(1000 * k);
+        pi(&meeting->lock, FUTEX_UNLOCK_PI, NULL);
+        waitpid(pid, &status, 0);
+        meeting->lock = 0;
+        failed |= pi(&meeting->lock, FUTEX_LOCK_PI, NULL) != 0;
+        failed |= pi(&meeting->lock, FUTEX_UNLOCK_PI, NULL) != 0;
+        failed |= wake(&meeting->word, 1) != 0;
+    }
+    is(failed, 0, "processes are killed on their way to the lock, and nothing stays behind");
+}
+
 /* ---- membarrier ---- */
 
 /* Two threads in Dekker's protocol, of which one has no barrier of its own. */
@@ -794,6 +1081,9 @@ int main(void)
     test_pi_inherits();
     test_pi_deadlock();
     test_pi_death();
+    test_requeue_pi_errors();
+    test_requeue_pi();
+    test_requeue_pi_crowd();
     test_membarrier();
     return tap_done();
 }

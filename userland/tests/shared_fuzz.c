@@ -312,7 +312,7 @@ static uint64_t of_kind(char kind)
     case 'u':
         return draw(2) ? SIGUSR1 : SIGUSR2;
     case 'o': /* of futex */
-        return draw(11) | draw(2) << 7;
+        return draw(13) | draw(2) << 7;
     case 'e': /* its fourth argument: a time, or a number */
         return draw(2) ? (uint64_t)&arena->times[draw(6)] : draw(9);
     case 'r': /* the length of a robust list */

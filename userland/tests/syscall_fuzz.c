@@ -186,7 +186,7 @@ static uint64_t of_kind(char kind)
     case 'm': /* bits of memfd_create: usually of huge pages */
         return draw(4) ? 4 | draw(4) : draw(16);
     case 'o': /* operation of a futex with inheritance */
-        return (draw(4) ? 6 + draw(3) : draw(14)) | (draw(2) ? 0x80 : 0);
+        return (draw(4) ? 6 + draw(3) : draw(3) ? draw(14) : 11 + draw(2)) | (draw(2) ? 0x80 : 0);
     case 'k': /* command of shmctl and its relatives */
         return 0x100 | draw(21);
     case 'n': /* small number */
@@ -312,6 +312,7 @@ static const struct shape shapes[] = {
     {SYS_futex, "bnn0bn"},
     {SYS_futex, "bnnnbn"},
     {SYS_futex, "bo0bnn"},
+    {SYS_futex, "bonnbn"},
     {SYS_membarrier, "n00"},
     {SYS_set_robust_list, "br"},
     {SYS_get_robust_list, "ibb"},

@@ -25,6 +25,12 @@
  * none: `at` is MOVING, and `incoming` of the target is raised, which makes who looks into it wait.
  * The CPU is not preempted meanwhile, and a portion is small, so this takes some microseconds, as a
  * spinlock would.
+ *
+ * Requeue to a lock with inheritance. Such waiters (`pi`) wait for their whole time on the queue of
+ * their struct pi_waiter, and go on when they have the lock. One is moved at a time, under the
+ * mutex of the lock's bucket in futex_pi.c: it is taken out of its bucket (`at` is AWAY), an
+ * attempt to take the lock is made for it, and if that fails it is put back as old as it was. Who
+ * leaves takes that mutex first, and then is in the bucket or is the lock's.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
@@ -50,6 +56,8 @@
 #define FUTEX_TRYLOCK_PI     8
 #define FUTEX_WAIT_BITSET    9
 #define FUTEX_WAKE_BITSET    10
+#define FUTEX_WAIT_REQUEUE   11
+#define FUTEX_CMP_REQUEUE_PI 12
 #define FUTEX_LOCK_PI2       13
 #define FUTEX_COMMAND        0x7Fu
 #define FUTEX_PRIVATE_FLAG   0x80u
@@ -70,6 +78,8 @@ struct bucket {
 static struct bucket buckets[BUCKETS];
 static struct bucket moving; /* only its address is used */
 #define MOVING (&moving)
+static struct bucket away; /* like that one */
+#define AWAY (&away)
 
 struct futex_waiter {
     struct futex_node node;  /* lock of the bucket `at` */
@@ -77,6 +87,9 @@ struct futex_waiter {
     struct wait_queue queue; /* of this waiter */
     struct waiter waiter;
     struct word_name name; /* held; changed as node.key is */
+    /* The rest is constant while it waits. */
+    struct pi_waiter *pi; /* NULL; or it waits on the queue of this, for the lock `lock` */
+    const struct word_name *lock;
 };
 
 static struct bucket *bucket_of(const struct futex_key *k)
@@ -88,6 +101,11 @@ static struct bucket *bucket_of(const struct futex_key *k)
 }
 
 _Static_assert(BUCKETS == 256, "a bucket's number is the highest 8 bits of the hash");
+
+static bool same_name(const struct word_name *a, const struct word_name *b)
+{
+    return a->base == b->base && a->offset == b->offset;
+}
 
 static struct futex_key key_of(const struct word_name *name)
 {
@@ -161,10 +179,11 @@ static struct futex_waiter *round_next_locked(struct round *r)
 }
 
 /* Wake up to `most` waiters (as on Linux, at least one) that wait for one of the bits. Returns how
- * many. */
-static uint32_t wake_named(const struct word_name *name, int32_t most, uint32_t bits)
+ * many; -EINVAL: it has met one that is to be requeued to a lock with inheritance. */
+static long wake_named(const struct word_name *name, int32_t most, uint32_t bits)
 {
-    uint32_t woken = 0, now = 0, looks = 0;
+    uint32_t now = 0, looks = 0;
+    long woken = 0;
     struct futex_waiter *w;
     struct round r;
     ipl_t ipl;
@@ -173,10 +192,14 @@ static uint32_t wake_named(const struct word_name *name, int32_t most, uint32_t 
     ipl = round_begin(&r, name);
     while ((w = round_next_locked(&r)) != NULL) {
         looks++;
+        if (w->pi) {
+            woken = -EINVAL;
+            break;
+        }
         if (w->node.bitset & bits) {
             wake_locked(r.b, w);
             now++;
-            if ((int32_t)++woken >= most)
+            if (++woken >= most)
                 break;
         }
         if (now == WAKE_AT_ONCE || looks == LOOK_AT_ONCE) {
@@ -225,13 +248,18 @@ static long deadline_of(vaddr_t timeout, bool absolute, bool wall, uint64_t *dea
     return 0;
 }
 
+/* Begin to wait, w->pi being set. */
 static void enter(struct futex_waiter *w, uint32_t bits)
 {
     struct bucket *b;
     ipl_t ipl;
 
-    wait_queue_init(&w->queue, "futex");
-    wait_enqueue(&w->queue, &w->waiter);
+    if (w->pi) {
+        futex_pi_prepare(w->pi);
+    } else {
+        wait_queue_init(&w->queue, "futex");
+        wait_enqueue(&w->queue, &w->waiter);
+    }
     w->node.key = key_of(&w->name);
     w->node.bitset = bits;
     b = bucket_of(&w->node.key);
@@ -282,7 +310,7 @@ static long wait_named(struct futex_waiter *w, vaddr_t word, uint32_t expected, 
         err = -EAGAIN;
     if (err) {
         if (leave(w))
-            wake_named(&w->name, 1, bits);
+            (void)wake_named(&w->name, 1, bits);
         return err;
     }
     err = wait_block(&w->waiter, WAIT_INTERRUPTIBLE, deadline);
@@ -300,6 +328,7 @@ static long futex_wait(vaddr_t word, bool shared, uint32_t expected, uint32_t bi
     err = futex_name_get(word, shared, &w.name);
     if (err)
         return err;
+    w.pi = NULL;
     err = wait_named(&w, word, expected, bits, deadline);
     word_name_drop(&w.name);
     return err;
@@ -307,14 +336,19 @@ static long futex_wait(vaddr_t word, bool shared, uint32_t expected, uint32_t bi
 
 /* ---- requeue ---- */
 
-/* Take up to `most` waiters, and a portion, out of the round's bucket. Returns how many. */
-static uint32_t take_some(struct round *r, uint32_t most, struct futex_waiter *taken[])
+/* Take up to `most` waiters, and a portion, out of the round's bucket. Returns how many; err:
+ * -EINVAL, the next is to be requeued to a lock with inheritance. */
+static uint32_t take_some(struct round *r, uint32_t most, struct futex_waiter *taken[], long *err)
 {
     ipl_t ipl = spin_lock(&r->b->lock); /* not bucket_lock: r->b may be the target */
     struct futex_waiter *w;
     uint32_t n = 0;
 
     while (n < MIN(most, MOVE_AT_ONCE) && (w = round_next_locked(r)) != NULL) {
+        if (w->pi) {
+            *err = -EINVAL;
+            break;
+        }
         futexq_remove(&r->b->q, &w->node);
         __atomic_store_n(&w->at, MOVING, __ATOMIC_RELAXED);
         taken[n++] = w;
@@ -323,9 +357,9 @@ static uint32_t take_some(struct round *r, uint32_t most, struct futex_waiter *t
     return n;
 }
 
-/* Move a portion of waiters to the word `to`, in b. Returns how many. */
+/* Move a portion of waiters to the word `to`, in b. Returns how many, and err as take_some(). */
 static uint32_t move_some(struct round *r, uint32_t most, struct bucket *b,
-                          const struct word_name *to)
+                          const struct word_name *to, long *err)
 {
     struct futex_waiter *taken[MOVE_AT_ONCE];
     struct word_name old[MOVE_AT_ONCE];
@@ -334,7 +368,7 @@ static uint32_t move_some(struct round *r, uint32_t most, struct bucket *b,
 
     b->incoming = true;
     spin_unlock(&b->lock, IPL_ASTDEL); /* nobody preempts this CPU until all is done */
-    n = take_some(r, most, taken);
+    n = take_some(r, most, taken, err);
     (void)spin_lock(&b->lock);
     for (uint32_t k = 0; k < n; k++) {
         struct futex_waiter *w = taken[k];
@@ -357,17 +391,22 @@ static uint32_t move_some(struct round *r, uint32_t most, struct bucket *b,
 static long requeue_named(const struct word_name *from, const struct word_name *to, uint32_t wake,
                           uint32_t most)
 {
-    uint32_t done = wake ? wake_named(from, (int32_t)wake, ANY_BIT) : 0, n;
+    long done = wake ? wake_named(from, (int32_t)wake, ANY_BIT) : 0, err = 0;
     struct futex_key key = key_of(to);
     struct round r;
-    ipl_t ipl = round_begin(&r, from);
+    uint32_t n;
+    ipl_t ipl;
 
+    if (done < 0)
+        return done;
+    ipl = round_begin(&r, from);
     spin_unlock(&r.b->lock, ipl);
-    while (most && (n = move_some(&r, most, bucket_of(&key), to)) != 0 && !thread_killed()) {
+    while (most && !err && (n = move_some(&r, most, bucket_of(&key), to, &err)) != 0 &&
+           !thread_killed()) {
         most -= n;
         done += n;
     }
-    return done;
+    return err ? err : done;
 }
 
 /* The two words of a call, named. */
@@ -402,6 +441,175 @@ static long futex_requeue(vaddr_t from, vaddr_t to, bool shared, int32_t wake, i
         r = -EAGAIN;
     else
         r = requeue_named(&name_from, &name_to, (uint32_t)wake, (uint32_t)most);
+    word_name_drop(&name_to);
+    word_name_drop(&name_from);
+    return r;
+}
+
+/* ---- requeue to a lock with inheritance ---- */
+
+/* Take a waiter out of the bucket, when it is there. The mutex of the lock's bucket is held. */
+static bool take_back(struct futex_waiter *w)
+{
+    struct bucket *b = __atomic_load_n(&w->at, __ATOMIC_ACQUIRE);
+    ipl_t ipl;
+
+    if (b == AWAY)
+        return false;
+    ipl = spin_lock(&b->lock);
+    futexq_remove(&b->q, &w->node);
+    __atomic_store_n(&w->at, NULL, __ATOMIC_RELAXED);
+    spin_unlock(&b->lock, ipl);
+    return true;
+}
+
+/* A waiter of FUTEX_WAIT_REQUEUE_PI. */
+struct requeued {
+    struct futex_waiter w;
+    struct pi_waiter pi;
+    struct word_name lock;
+    bool back; /* it was not moved, or not for good */
+};
+
+static bool withdraw(struct pi_waiter *pi)
+{
+    struct requeued *q = container_of(pi, struct requeued, pi);
+
+    q->back = take_back(&q->w);
+    return q->back;
+}
+
+/* As wait_named(). A wake-up cannot be lost to a waiter that finds another value after all: it is
+ * only moved, and who finds that it was waits for the lock. */
+static long wait_requeued(struct requeued *q, vaddr_t word, vaddr_t lock, uint32_t expected,
+                          uint64_t deadline)
+{
+    uint32_t v;
+    long err = 0;
+
+    if (copyin_u32(&v, word) != 0)
+        return -EFAULT;
+    if (v != expected)
+        return -EAGAIN;
+    enter(&q->w, ANY_BIT);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (copyin_u32(&v, word) != 0)
+        err = -EFAULT;
+    else if (v != expected)
+        err = -EAGAIN;
+    if (err && futex_pi_withdraw(&q->lock, &q->pi, withdraw)) {
+        wait_finish(&q->pi.waiter);
+        return err;
+    }
+    err = futex_pi_wait_moved(&q->lock, lock, &q->pi, deadline, withdraw);
+    if (err != -EINTR)
+        return err;
+    /* The word has changed when it is moved: as on Linux, EAGAIN says that at once. */
+    return q->back ? -ERESTARTNOINTR : -EAGAIN;
+}
+
+static long futex_wait_requeue(vaddr_t word, vaddr_t lock, bool shared, uint32_t expected,
+                               uint64_t deadline)
+{
+    struct requeued q = {.back = false};
+    long err;
+
+    if (word == lock)
+        return -EINVAL;
+    err = names_get(word, lock, shared, &q.w.name, &q.lock);
+    if (err)
+        return err;
+    q.w.pi = &q.pi;
+    q.w.lock = &q.lock;
+    if (same_name(&q.w.name, &q.lock))
+        err = -EINVAL;
+    else
+        err = wait_requeued(&q, word, lock, expected, deadline);
+    word_name_drop(&q.lock);
+    word_name_drop(&q.w.name);
+    return err;
+}
+
+/* A call that moves waiters to `lock`. */
+struct move {
+    struct round round;
+    const struct word_name *lock;
+    struct futex_waiter *taken;
+};
+
+/* The next waiter, taken out of its bucket. NULL: there is none; or err: it is none of these, or
+ * waits for another lock. */
+static struct pi_waiter *take_next(void *arg, long *err)
+{
+    struct move *m = arg;
+    ipl_t ipl = bucket_lock(m->round.b);
+    struct futex_waiter *w = round_next_locked(&m->round);
+
+    if (w && (!w->pi || !same_name(w->lock, m->lock))) {
+        *err = -EINVAL;
+        w = NULL;
+    }
+    if (w) {
+        futexq_remove(&m->round.b->q, &w->node);
+        __atomic_store_n(&w->at, AWAY, __ATOMIC_RELAXED);
+    }
+    spin_unlock(&m->round.b->lock, ipl);
+    m->taken = w;
+    return w ? w->pi : NULL;
+}
+
+static void settle(void *arg, bool moved)
+{
+    struct move *m = arg;
+    struct futex_waiter *w = m->taken;
+    ipl_t ipl;
+
+    if (moved)
+        return;
+    ipl = bucket_lock(m->round.b);
+    futexq_put_back(&m->round.b->q, &w->node);
+    __atomic_store_n(&w->at, m->round.b, __ATOMIC_RELEASE);
+    m->round.turn = w->node.turn;
+    spin_unlock(&m->round.b->lock, ipl);
+}
+
+/* Give the lock to the oldest waiter if it is free, and make it and `most` others wait for it. */
+static long requeue_to_lock(const struct word_name *from, const struct word_name *to, vaddr_t lock,
+                            uint32_t most)
+{
+    struct move m = {.lock = to};
+    ipl_t ipl = round_begin(&m.round, from);
+    long done = 0, r;
+
+    spin_unlock(&m.round.b->lock, ipl);
+    do {
+        r = futex_pi_move(to, lock, take_next, settle, &m);
+        if (r > 0)
+            done++;
+    } while (r > 0 && done <= (long)most && !thread_killed());
+    return r < 0 ? r : done;
+}
+
+static long futex_requeue_pi(vaddr_t from, vaddr_t to, bool shared, int32_t wake, int32_t most,
+                             uint32_t expected)
+{
+    struct word_name name_from, name_to;
+    uint32_t v;
+    long r;
+
+    if (wake != 1 || most < 0 || from == to)
+        return -EINVAL;
+    r = names_get(from, to, shared, &name_from, &name_to);
+    if (r)
+        return r;
+    if (same_name(&name_from, &name_to))
+        r = -EINVAL;
+    else if (copyin_u32(&v, from) != 0)
+        r = -EFAULT;
+    else if (v != expected)
+        r = -EAGAIN;
+    else
+        r = requeue_to_lock(&name_from, &name_to, to, (uint32_t)most);
     word_name_drop(&name_to);
     word_name_drop(&name_from);
     return r;
@@ -491,8 +699,10 @@ static long futex_wake_op(vaddr_t a, vaddr_t b, bool shared, int32_t wake_a, int
         return r;
     also = change(b, code);
     r = also < 0 ? also : wake_named(&name_a, wake_a, ANY_BIT);
-    if (also > 0)
-        r += wake_named(&name_b, wake_b, ANY_BIT);
+    if (also > 0 && r >= 0) {
+        also = wake_named(&name_b, wake_b, ANY_BIT);
+        r = also < 0 ? also : r + also;
+    }
     word_name_drop(&name_b);
     word_name_drop(&name_a);
     return r;
@@ -639,6 +849,15 @@ static long lock_call(vaddr_t word, bool shared, bool wall, vaddr_t timeout)
     return err ? err : futex_pi_lock(word, shared, false, deadline);
 }
 
+static long wait_requeue_call(vaddr_t word, vaddr_t lock, uint64_t op, bool shared, uint32_t v,
+                              vaddr_t timeout)
+{
+    uint64_t deadline;
+    long err = deadline_of(timeout, true, (op & FUTEX_CLOCK_REALTIME) != 0, &deadline);
+
+    return err ? err : futex_wait_requeue(word, lock, shared, v, deadline);
+}
+
 long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_t word2,
                uint64_t v3)
 {
@@ -646,7 +865,8 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
     bool shared = !(op & FUTEX_PRIVATE_FLAG);
     uint32_t expected = (uint32_t)v3;
 
-    if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI2)
+    if ((op & FUTEX_CLOCK_REALTIME) && command != FUTEX_WAIT_BITSET && command != FUTEX_LOCK_PI2 &&
+        command != FUTEX_WAIT_REQUEUE)
         return -ENOSYS;
     switch (command) {
     case FUTEX_WAIT:
@@ -661,6 +881,10 @@ long sys_futex(uint64_t word, uint64_t op, uint64_t v, uint64_t timeout, uint64_
         return futex_requeue(word, word2, shared, (int32_t)v, (int32_t)timeout, NULL);
     case FUTEX_CMP_REQUEUE:
         return futex_requeue(word, word2, shared, (int32_t)v, (int32_t)timeout, &expected);
+    case FUTEX_WAIT_REQUEUE:
+        return wait_requeue_call(word, word2, op, shared, (uint32_t)v, timeout);
+    case FUTEX_CMP_REQUEUE_PI:
+        return futex_requeue_pi(word, word2, shared, (int32_t)v, (int32_t)timeout, expected);
     case FUTEX_WAKE_OP:
         return futex_wake_op(word, word2, shared, (int32_t)v, (int32_t)timeout, (uint32_t)v3);
     case FUTEX_LOCK_PI:

@@ -59,16 +59,6 @@ struct pi_lock {
     struct pi_lock *next, **prev;
 };
 
-struct pi_waiter { /* on its thread's stack */
-    struct list link;
-    struct uthread *user;
-    struct wait_queue queue;
-    struct waiter waiter;
-    int nice;
-    bool granted; /* atomic: set under the bucket's mutex */
-    bool died;    /* by the end of the owner; before `granted` */
-};
-
 struct bucket {
     struct mutex lock; /* MUTEX_FUTEX_PI */
     struct list locks;
@@ -159,11 +149,11 @@ static void lend_along_locked(struct pi_lock *l, int nice)
     }
 }
 
-/* Would the current thread wait for itself if it waited for u? */
-static bool is_cycle_locked(const struct uthread *u)
+/* Would `self` wait for itself if it waited for u? */
+static bool is_cycle_locked(const struct uthread *self, const struct uthread *u)
 {
     for (unsigned n = 0; n < CHAIN_DEPTH; n++) {
-        if (u == uthread_self())
+        if (u == self)
             return true;
         if (!u->pi_waits || !u->pi_waits->owner)
             return false;
@@ -344,7 +334,7 @@ static long queue_up(struct bucket *b, const struct word_name *name, uint32_t ti
         l = lock_new(b, name);
     if (!l)
         return -ENOMEM;
-    w->nice = thread_lent_nice(thread_self());
+    w->nice = thread_lent_nice(w->user->thread);
     ipl = spin_lock(&process_lock);
     u = thread_find_locked(tid);
     spin_lock_at_ipl(&graph_lock);
@@ -352,33 +342,29 @@ static long queue_up(struct bucket *b, const struct word_name *name, uint32_t ti
         r = -ESRCH;
     else if (l->owner && l->owner != u)
         r = -EINVAL; /* the program has changed the word */
-    else if (is_cycle_locked(u))
+    else if (is_cycle_locked(w->user, u))
         r = -EDEADLK;
     else if (!l->owner && !own_locked(l, u))
         r = -ESRCH;
     if (r == QUEUED) {
-        uthread_self()->pi_waits = l;
+        w->user->pi_waits = l;
         lend_along_locked(l, w->nice);
     }
     spin_unlock_at_ipl(&graph_lock);
     spin_unlock(&process_lock, ipl);
-    if (r == QUEUED) {
-        w->user = uthread_self();
-        wait_queue_init(&w->queue, "futex with inheritance");
-        wait_enqueue(&w->queue, &w->waiter);
+    if (r == QUEUED)
         insert_waiter(l, w);
-    } else if (!first_waiter(l)) {
+    else if (!first_waiter(l))
         lock_end(l);
-    }
     return r;
 }
 
-/* One attempt to take the lock, a step: 0: it is the caller's; QUEUED: w waits; another of these
-   results, or an error. */
+/* One attempt to take the lock for w's thread, a step: 0: it has the lock; QUEUED: w waits; another
+   of these results, or an error. w's thread is the current one, or cannot end before w does. */
 static long attempt(struct bucket *b, const struct word_name *name, vaddr_t word, bool try,
                     struct pi_waiter *w)
 {
-    uint32_t v, seen, tid = uthread_self()->tid;
+    uint32_t v, seen, tid = w->user->tid;
     long err = read_word(word, &v);
 
     if (err)
@@ -424,9 +410,10 @@ static void give_up(struct bucket *b, const struct word_name *name, struct pi_wa
         lock_end(l); /* WAITERS stays in the word, so that the owner's call sets it right */
 }
 
-/* Wait until w is given the lock, or not. 0, -EINTR, -ETIMEDOUT, or as take_from_dead(). */
+/* Wait until w is given the lock, or not. 0, -EINTR, -ETIMEDOUT, or as take_from_dead(). withdraw:
+   NULL, or as in futex_pi_wait_moved(). */
 static long wait_for(struct bucket *b, const struct word_name *name, vaddr_t word,
-                     struct pi_waiter *w, uint64_t deadline)
+                     struct pi_waiter *w, uint64_t deadline, bool (*withdraw)(struct pi_waiter *))
 {
     long err = 0;
 
@@ -438,19 +425,20 @@ static long wait_for(struct bucket *b, const struct word_name *name, vaddr_t wor
     wait_finish(&w->waiter);
     mutex_lock(&b->lock); /* whoever gives w the lock is through with it */
     entered();
-    if (!w->granted)
-        give_up(b, name, w);
-    else
+    if (w->granted)
         err = w->died ? take_from_dead(word, find(b, name) != NULL) : 0;
+    else if (!withdraw || !withdraw(w))
+        give_up(b, name, w);
     leave(b);
     return err;
 }
 
 /* Wait until w is given the lock, which 0 means, or -EINTR, -ETIMEDOUT; or -EFAULT. */
 static long wait_and_take(struct bucket *b, const struct word_name *name, vaddr_t word,
-                          struct pi_waiter *w, uint64_t deadline)
+                          struct pi_waiter *w, uint64_t deadline,
+                          bool (*withdraw)(struct pi_waiter *))
 {
-    long err = wait_for(b, name, word, w, deadline);
+    long err = wait_for(b, name, word, w, deadline, withdraw);
 
     while (err == TO_READ || err == TO_WRITE) {
         err = make_present(word, err);
@@ -464,33 +452,53 @@ static long wait_and_take(struct bucket *b, const struct word_name *name, vaddr_
     return err;
 }
 
+/* An attempt has come to r, which says that it is to be repeated: see to what it lacked. 0, or an
+   error. flags: of the wait for an owner that ends. */
+static long before_retry(vaddr_t word, long r, unsigned *tries, unsigned flags)
+{
+    if (r == TO_READ || r == TO_WRITE)
+        return make_present(word, r);
+    if (thread_killed())
+        return -EINTR;
+    if (r != ENDING)
+        return 0;
+    if (++*tries == TRIES)
+        return -EINVAL; /* the word says so, but nobody is about to give it away */
+    return thread_sleep_until(clock_ns() + TRY_NS, flags) == -EINTR ? -EINTR : 0;
+}
+
+static bool is_retry(long r) { return r == RETRY || r == ENDING || r == TO_READ || r == TO_WRITE; }
+
+void futex_pi_prepare(struct pi_waiter *w)
+{
+    w->user = uthread_self();
+    w->granted = w->died = false;
+    wait_queue_init(&w->queue, "futex with inheritance");
+    wait_enqueue(&w->queue, &w->waiter);
+}
+
 static long lock_named(const struct word_name *name, vaddr_t word, bool try, uint64_t deadline)
 {
     struct bucket *b = bucket_of(name);
-    struct pi_waiter w = {.granted = false};
+    struct pi_waiter w = {.user = uthread_self()};
+    unsigned tries = 0;
+    long r;
 
-    for (unsigned tries = 0;;) {
-        long r = enter(b);
-
+    do {
+        r = enter(b);
         if (r)
             return r;
         r = attempt(b, name, word, try, &w);
+        if (r == QUEUED)
+            futex_pi_prepare(&w); /* who gives w the lock has the mutex */
         leave(b);
         if (r == QUEUED)
-            return wait_and_take(b, name, word, &w, deadline);
-        if (r == TO_READ || r == TO_WRITE)
-            r = make_present(word, r);
-        else if (r != RETRY && r != ENDING)
+            return wait_and_take(b, name, word, &w, deadline, NULL);
+        if (!is_retry(r))
             return r;
-        if (r < 0)
-            return r;
-        if (thread_killed())
-            return -EINTR;
-        if (r == ENDING && ++tries == TRIES)
-            return -EINVAL; /* the word says so, but nobody is about to give it away */
-        if (r == ENDING && thread_sleep_until(clock_ns() + TRY_NS, WAIT_INTERRUPTIBLE) == -EINTR)
-            return -EINTR;
-    }
+        r = before_retry(word, r, &tries, WAIT_INTERRUPTIBLE);
+    } while (!r);
+    return r;
 }
 
 long futex_pi_lock(vaddr_t word, bool shared, bool try, uint64_t deadline)
@@ -503,6 +511,67 @@ long futex_pi_lock(vaddr_t word, bool shared, bool try, uint64_t deadline)
     err = lock_named(&name, word, try, deadline);
     word_name_drop(&name);
     return err == -EINTR ? -ERESTARTNOINTR : err;
+}
+
+/* ---- waiters that others move here ---- */
+
+bool futex_pi_withdraw(const struct word_name *name, struct pi_waiter *w,
+                       bool (*withdraw)(struct pi_waiter *w))
+{
+    struct bucket *b = bucket_of(name);
+    bool back;
+
+    mutex_lock(&b->lock);
+    back = withdraw(w);
+    mutex_unlock(&b->lock);
+    return back;
+}
+
+long futex_pi_wait_moved(const struct word_name *name, vaddr_t word, struct pi_waiter *w,
+                         uint64_t deadline, bool (*withdraw)(struct pi_waiter *w))
+{
+    return wait_and_take(bucket_of(name), name, word, w, deadline, withdraw);
+}
+
+/* An attempt for a waiter that `take` gives, a step: 0: there was none; otherwise as attempt(), but
+   QUEUED also if it was given the lock. */
+static long move_step(struct bucket *b, const struct word_name *name, vaddr_t word,
+                      struct pi_waiter *(*take)(void *arg, long *err),
+                      void (*settle)(void *arg, bool moved), void *arg)
+{
+    long r = 0;
+    struct pi_waiter *w = take(arg, &r);
+
+    if (!w)
+        return r;
+    r = attempt(b, name, word, false, w);
+    settle(arg, !r || r == QUEUED);
+    if (r)
+        return r;
+    __atomic_store_n(&w->granted, true, __ATOMIC_RELEASE);
+    wake_one(&w->queue);
+    return QUEUED;
+}
+
+long futex_pi_move(const struct word_name *name, vaddr_t word,
+                   struct pi_waiter *(*take)(void *arg, long *err),
+                   void (*settle)(void *arg, bool moved), void *arg)
+{
+    struct bucket *b = bucket_of(name);
+    unsigned tries = 0;
+    long r;
+
+    do {
+        r = enter(b);
+        if (r)
+            return r;
+        r = move_step(b, name, word, take, settle, arg);
+        leave(b);
+        if (!is_retry(r))
+            return r == QUEUED ? 1 : r;
+        r = before_retry(word, r, &tries, WAIT_UNINTERRUPTIBLE);
+    } while (!r);
+    return r;
 }
 
 /* ---- FUTEX_UNLOCK_PI ---- */

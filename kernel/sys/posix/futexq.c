@@ -14,16 +14,21 @@ static struct futex_node *node_of(struct treap_node *t)
     return container_of(t, struct futex_node, tree);
 }
 
-void futexq_insert(struct futexq *q, struct futex_node *n)
+void futexq_put_back(struct futexq *q, struct futex_node *n)
 {
     struct treap_node *up = NULL, **where = &q->tree.root;
 
-    n->turn = ++q->turns;
     while (*where) {
         up = *where;
         where = before(&n->key, n->turn, node_of(up)) ? &up->left : &up->right;
     }
     treap_insert(&q->tree, &n->tree, up, where);
+}
+
+void futexq_insert(struct futexq *q, struct futex_node *n)
+{
+    n->turn = ++q->turns;
+    futexq_put_back(q, n);
 }
 
 struct futex_node *futexq_find(const struct futexq *q, const struct futex_key *key, uint64_t turn)

@@ -31,6 +31,8 @@ struct futexq {
 
 /* Insert n, whose key is set, as the youngest of its key. */
 void futexq_insert(struct futexq *q, struct futex_node *n);
+/* Insert n again, with the age that it had when it was removed. */
+void futexq_put_back(struct futexq *q, struct futex_node *n);
 static inline void futexq_remove(struct futexq *q, struct futex_node *n)
 {
     treap_remove(&q->tree, &n->tree);

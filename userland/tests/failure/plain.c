@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -206,6 +207,39 @@ static long futex_own_pi(void)
     return r ? r : raw6(SYS_futex, COLD, UNLOCK_PI, 0, 0, 0, 0);
 }
 
+/* A waiter of another process that is moved to a lock of this one. */
+#define WAIT_REQUEUE_PI 11
+#define CMP_REQUEUE_PI  12
+
+static uint32_t *condition;
+static pid_t moved;
+static void to_be_moved(void)
+{
+    condition = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    condition[1] = (uint32_t)getpid();
+    moved = fork();
+    if (moved == 0)
+        for (;;)
+            syscall(SYS_futex, condition, WAIT_REQUEUE_PI, 0, NULL, condition + 1, 0);
+    while (syscall(SYS_futex, condition, WAKE, 1, 0, 0, 0) == 0) /* EINVAL: it is there */
+        usleep(1000);
+    warm_up();
+    settle();
+}
+static void drop_moved(void)
+{
+    kill(moved, SIGKILL);
+    waitpid(moved, NULL, 0);
+    munmap(condition, 8192);
+}
+static long requeue_pi(void)
+{
+    long r = raw6(SYS_futex, (unsigned long)condition, CMP_REQUEUE_PI, 1, 0,
+                  (unsigned long)(condition + 1), 0);
+
+    return r == 1 ? 0 : r ? r : -1;
+}
+
 /* An empty CPU mask, which is refused after it has been read. */
 static long no_affinity(void)
 {
@@ -383,6 +417,11 @@ const struct scenario plain_scenarios[] = {
      .act = futex_own_pi,
      .prepare = cold_make,
      .undo = cold_drop},
+    {.name = "futex, requeued to a lock with inheritance",
+     .call = SYS_futex,
+     .act = requeue_pi,
+     .prepare = to_be_moved,
+     .undo = drop_moved},
     COLD_OUT("osf_getsysinfo, untouched page", SYS_osf_getsysinfo, 45, COLD, 8),
     COLD_OUT("getitimer, untouched page", SYS_getitimer, 0, COLD),
     {.name = "sched_setaffinity, untouched page",
