@@ -266,10 +266,8 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     }
     /* Nothing below can fail. */
     failure_stop();
-    if (unlikely(files != p->files)) {
-        fdtable_release(p->files);
-        p->files = files;
-    }
+    if (unlikely(files != p->files))
+        fdtable_release(process_change_files(p, files));
     posix_timers_end(p);
     process_channels_end(p);
     path_before = set_program(p, path, x, a);

@@ -297,7 +297,7 @@ static struct program_path *leave_program(struct process *p, struct aspace **as,
 /* Steps 2 to 4, without the wake-up of a vfork parent. */
 static void give_back(struct process *p)
 {
-    struct file_table *files = p->files;
+    struct file_table *files;
     struct program_path *path;
     struct fs_context *fs;
     struct aspace *as;
@@ -306,7 +306,7 @@ static void give_back(struct process *p)
     posix_timers_end(p);
     if (unlikely(p->sem_undos.used))
         sem_end(&p->sem_undos);
-    p->files = NULL;
+    files = process_change_files(p, NULL);
     process_channels_end(p); /* while there are its logical names */
     fdtable_release(files);
     lnm_space_free(p->names);

@@ -21,6 +21,7 @@ static __attribute__((noinline)) ipl_t lock_shared(struct file_table *t)
 
     __atomic_store_n(&t->others, t->others - t->gone, __ATOMIC_RELAXED);
     t->gone = 0;
+    t->owner = thread_self(); /* if it is the only one now */
     return ipl;
 }
 
@@ -67,6 +68,13 @@ static inline uint64_t *used_word(struct file_table *t, unsigned fd)
     struct fd_chunk *c = chunk_of(t, fd);
 
     return c ? &c->used[fd % FD_CHUNK / 64] : &t->used;
+}
+
+static inline const uint64_t *cloexec_of(const struct file_table *t, unsigned fd)
+{
+    const struct fd_chunk *c = chunk_of(t, fd);
+
+    return c ? &c->cloexec[fd % FD_CHUNK / 64] : &t->cloexec;
 }
 
 static inline uint64_t *cloexec_word(struct file_table *t, unsigned fd)
@@ -241,6 +249,7 @@ struct file_table *fdtable_create(void)
     if (t) {
         t->lock = (struct spinlock)SPINLOCK_INIT("descriptors", RANK_FILE, IPL_ASTDEL);
         t->size = FD_FIRST;
+        t->owner = thread_self();
         t->file = t->first;
         t->used = SMALL_USED;
     }
@@ -257,7 +266,7 @@ static bool install_first(struct file_table *t, struct fd_chunk *c)
     c->used[0] = t->used & ~SMALL_USED;
     c->cloexec[0] = t->cloexec;
     c->count = bit_count(c->used[0]);
-    t->chunk0 = c;
+    __atomic_store_n(&t->chunk0, c, __ATOMIC_RELEASE); /* complete for fdtable_peek() */
     t->file = c->file;
     t->size = FD_CHUNK;
     return true;
@@ -268,7 +277,7 @@ static bool install_directory(struct file_table *t, struct fd_directory *d)
     if (t->more)
         return false;
     d->chunk[0] = t->chunk0;
-    t->more = d;
+    __atomic_store_n(&t->more, d, __ATOMIC_RELEASE);
     note_full(d, 0, t->chunk0->full == FULL_CHUNK);
     return true;
 }
@@ -446,25 +455,58 @@ void fdtable_exec(struct file_table *t)
     }
 }
 
+/* The slot of fd, whatever state an interrupted user has left t in; NULL: there is none. */
+static struct file *const *slot_of(const struct file_table *t, uint64_t fd)
+{
+    const struct fd_chunk *c = chunk_of(t, fd);
+
+    return c ? &c->file[fd % FD_CHUNK] : fd < FD_FIRST ? &t->first[fd] : NULL;
+}
+
+struct file *fdtable_peek(const struct file_table *t, uint64_t fd, bool *cloexec)
+{
+    struct file *const *slot = slot_of(t, fd);
+    struct file *f = slot ? __atomic_load_n(slot, __ATOMIC_RELAXED) : NULL;
+
+    if (f) {
+        file_ref(f);
+        *cloexec = *cloexec_of(t, (unsigned)fd) >> fd % 64 & 1;
+    }
+    return f;
+}
+
+bool fdtable_look(const struct file_table *t, uint64_t *fd)
+{
+    uint64_t from = *fd, used;
+    unsigned at = (unsigned)from & ~63u;
+
+    if (from >= FD_MAX) {
+        *fd = FD_MAX;
+        return false;
+    }
+    for (used = in_use(t, at) & ~UINT64_C(0) << from % 64; used; used &= used - 1) {
+        struct file *const *slot = slot_of(t, at + bit_lowest(used));
+
+        if (slot && *slot) { /* otherwise it is reserved */
+            *fd = at + bit_lowest(used);
+            return true;
+        }
+    }
+    *fd = next_word(t, at);
+    return false;
+}
+
 uint64_t fd_next(struct file_table *t, uint64_t from)
 {
-    unsigned fd = from < FD_MAX ? (unsigned)from & ~63u : FD_MAX;
+    bool found = false;
 
-    while (fd < FD_MAX) {
+    while (!found && from < FD_MAX) {
         struct hold h = hold(t);
-        unsigned at = fd;
-        uint64_t used = in_use(t, at);
 
-        if (at < from)
-            used &= ~UINT64_C(0) << from % 64;
-        while (used && !slots_at(t, at)[bit_lowest(used)]) /* reserved */
-            used &= used - 1;
-        fd = next_word(t, fd);
+        found = fdtable_look(t, &from);
         let_go(t, h);
-        if (used)
-            return at + bit_lowest(used);
     }
-    return FD_MAX;
+    return found ? from : FD_MAX;
 }
 
 struct file *fd_get_counted(struct file_table *t, uint64_t fd)

@@ -15,6 +15,9 @@
  * A descriptor number is allocated in two steps if an operation that can fail lies between them:
  * fd_find reserves it, so that no other thread gets the same number, and then fd_fill installs the
  * file, or fd_cancel frees the number.
+ *
+ * Other processes may look at a table, too (fd_remote.c): they take the lock, or see to it that the
+ * only user does not run.
  */
 #ifndef KERNEL_PROC_FDTABLE_H
 #define KERNEL_PROC_FDTABLE_H
@@ -59,6 +62,9 @@ struct file_table {       /* nonpaged pool */
      * set it to 0 itself, and needs no barrier to see what the others did. Atomic: read without the
      * lock. */
     uint64_t others;
+    /* While there is one user: its thread. Set under the lock when the others have gone, or before
+     * the user is in the table of processes. */
+    struct thread *owner;
     uint64_t gone;             /* how many of `others` have left; always under the lock */
     uint64_t size;             /* slots at `file`: FD_FIRST or FD_CHUNK */
     struct file **file;        /* `first`, or those of chunk0 */
@@ -141,6 +147,12 @@ static inline long fd_call(struct file_table *t, uint64_t fd, fd_fn fn, uint64_t
 /* The lowest number from `from` on that has a file; FD_MAX: there is none. Called by a user, or
  * while all others are stopped. */
 uint64_t fd_next(struct file_table *t, uint64_t from);
+/* For those who are no users (fd_remote.c), while no user changes t. The file with number fd, with
+ * a reference, or NULL, and whether exec closes it. Any IPL. */
+struct file *fdtable_peek(const struct file_table *t, uint64_t fd, bool *cloexec);
+/* The lowest number from *fd on that has a file, in *fd. False: there is none below *fd, up to
+ * which it has looked; FD_MAX is the end. Any IPL, in at most some 30 steps. */
+bool fdtable_look(const struct file_table *t, uint64_t *fd);
 /* Reserve the lowest free number that is at least `from`; fd_fill or fd_cancel must follow. The
  * number, -EMFILE (the limit of the current process, RLIMIT_NOFILE, is reached), -ENOMEM, or
  * -EINVAL (`from` is not below the limit). */

@@ -110,6 +110,15 @@ int32_t pidfd_process(const struct file *f)
     return there ? (int32_t)f->pos : 0;
 }
 
+int pidfd_target(const struct file *f, uint32_t *pid, uint64_t *start_ns)
+{
+    if (f->ops != &pidfd_ops)
+        return -EBADF;
+    *pid = (uint32_t)f->pos;
+    *start_ns = (uint64_t)(uintptr_t)f->priv;
+    return 0;
+}
+
 int pidfd_signal(const struct file *f, const struct signal_info *info)
 {
     if (f->ops != &pidfd_ops)

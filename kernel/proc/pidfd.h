@@ -18,6 +18,8 @@ void pidfd_set(struct file *f, const struct process *p);
 /* The number of the process of f; 0: it has been waited for; -EBADF: f is not such a file. Takes
  * the table lock. */
 int32_t pidfd_process(const struct file *f);
+/* The number of the process of f, and when that started. 0 or -EBADF: f is not such a file. */
+int pidfd_target(const struct file *f, uint32_t *pid, uint64_t *start_ns);
 /* As process_queue_signal, to the process of f. -EBADF: f is not such a file. */
 int pidfd_signal(const struct file *f, const struct signal_info *info);
 /* The process pid has become a zombie: tell who polls. IPL 0, no locks. */

@@ -13,6 +13,7 @@
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/fdtable.h"
 #include "kernel/proc/groups.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/proc_private.h"
@@ -203,7 +204,19 @@ void process_add_first(struct process *p, struct thread *t)
     p->alone = true;
     t->process = p;
     t->user = u;
+    if (!fdtable_shared(p->files))
+        p->files->owner = t;
     t->account = p->account;
+}
+
+struct file_table *process_change_files(struct process *p, struct file_table *files)
+{
+    ipl_t ipl = spin_lock(&process_lock);
+    struct file_table *before = p->files;
+
+    p->files = files;
+    spin_unlock(&process_lock, ipl);
+    return before;
 }
 
 struct uthread *process_first_thread_locked(const struct process *p)

@@ -78,9 +78,8 @@ static bool has_more(const struct process *p, const struct process *by)
 
 /* As for kill, but that all ids must be the same: whoever traces p can do all that p can do. So p
  * has no privilege that the tracer lacks, and holds nothing that it got as another user. */
-int ptrace_access_locked(const struct process *p)
+int ptrace_access_of(const struct process *self, const struct process *p)
 {
-    const struct process *self = process_self();
     uint32_t uid = process_uid(self), gid = process_gid(self);
 
     if (p == self || process_euid(self) == 0)
@@ -92,6 +91,8 @@ int ptrace_access_locked(const struct process *p)
         return -EPERM;
     return __atomic_load_n(&p->personal.undumpable, __ATOMIC_RELAXED) ? -EPERM : 0;
 }
+
+int ptrace_access_locked(const struct process *p) { return ptrace_access_of(process_self(), p); }
 
 /* ---- attaching ---- */
 

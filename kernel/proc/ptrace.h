@@ -126,6 +126,8 @@ static inline bool ptrace_is_step(int sig, const struct signal_info *info)
 
 /* May the current process look into p? Table lock held. 0 or -EPERM. */
 int ptrace_access_locked(const struct process *p);
+/* The same for `self`. Table lock held, or the current thread is p's, in an interrupt. */
+int ptrace_access_of(const struct process *self, const struct process *p);
 /* PTRACE_TRACEME. -EPERM: it is traced, has no parent, or can do what that cannot. */
 int ptrace_traceme(void);
 /* PTRACE_ATTACH, or PTRACE_SEIZE with options. -ESRCH, -EPERM, -ENOMEM, -EINVAL. */

@@ -687,6 +687,19 @@ int thread_set_affinity(struct thread *t, cpumask_t mask)
     return 0;
 }
 
+int thread_while_off_cpu(const struct thread *t, void (*fn)(void *), void *arg)
+{
+    ipl_t ipl = ipl_raise(IPL_CLOCK);
+    struct runq *rq = runq_lock_of(t);
+    int cpu = t->state == THREAD_RUNNING ? (int)runq_cpu(rq) : -1;
+
+    if (cpu < 0)
+        fn(arg);
+    spin_unlock_at_ipl(&rq->lock);
+    ipl_restore(ipl);
+    return cpu;
+}
+
 void thread_set_root(struct thread *t, uint64_t root_pfn, cpumask_t *mask)
 {
     if (t != thread_self()) {

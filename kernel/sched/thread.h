@@ -174,6 +174,10 @@ int thread_sleep_until(uint64_t deadline_ns, unsigned flags);
 /* Restrict t to the CPUs of the mask. -EINVAL when none of them is online. IPL 0 when t is the
  * current thread, which runs on one of them when this returns; else up to IPL_CLOCK. */
 int thread_set_affinity(struct thread *t, cpumask_t mask);
+/* Call fn(arg) while t, which is alive, does not run, with its run queue locked, and return -1; or
+ * return the CPU where t runs at this moment. fn takes no locks. IPL up to IPL_CLOCK, spinlocks
+ * below RANK_SCHED. */
+int thread_while_off_cpu(const struct thread *t, void (*fn)(void *), void *arg);
 /* CPU time in ns. */
 struct cpu_time {
     uint64_t user_ns, system_ns;

@@ -90,6 +90,46 @@ static void opening(void)
     close(fd);
 }
 
+static int get_file(int fd, int target, unsigned flags)
+{
+    return (int)syscall(SYS_pidfd_getfd, fd, target, flags);
+}
+
+static void getting(void)
+{
+    int pair[2], own, fd;
+    pid_t pid;
+    char c;
+
+    pipe(pair);
+    pid = fork();
+    if (pid == 0) {
+        dup2(pair[0], 77);
+        write(pair[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    poll(&(struct pollfd){.fd = pair[0], .events = POLLIN}, 1, 2000);
+    fd = open_pid(pid, 0);
+    own = get_file(fd, 77, 0);
+    VALUE_AS("pidfd_getfd", own >= 0);
+    VALUE_AS("it is closed by exec, too", fcntl(own, F_GETFD));
+    CASE_AS("read of what the other has", read(own, &c, 1));
+    CASE_AS("pidfd_getfd of what is not open", get_file(fd, 78, 0));
+    CASE_AS("pidfd_getfd of -1", get_file(fd, -1, 0));
+    CASE_AS("pidfd_getfd with flags", get_file(fd, 77, 1));
+    CASE_AS("pidfd_getfd of no process", get_file(pair[0], 77, 0));
+    CASE_AS("pidfd_getfd of nothing", get_file(-1, 77, 0));
+    kill(pid, SIGKILL);
+    polled(fd, 2000);
+    waitpid(pid, NULL, 0);
+    CASE_AS("pidfd_getfd when it has ended", get_file(fd, 77, 0));
+    close(fd);
+    close(own);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 static void waiting(void)
 {
     pid_t pid = fork();
@@ -161,6 +201,7 @@ static void by_another(void)
 
     setresuid(65534, 65534, 65534);
     CASE_AS("a signal to another user", send_signal(fd, SIGUSR1, NULL, 0));
+    CASE_AS("a descriptor of another user", get_file(fd, 0, 0));
 }
 
 int main(void)
@@ -168,6 +209,7 @@ int main(void)
     cases_begin();
     opening();
     waiting();
+    getting();
     cloning();
     in_child("by another", by_another);
     return 0;

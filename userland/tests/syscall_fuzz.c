@@ -356,6 +356,7 @@ static const struct shape shapes[] = {
     {SYS_umount2, "pn"},
     {SYS_sched_getattr, "ibln"},
     {SYS_pidfd_open, "i0"},
+    {SYS_pidfd_getfd, "dn0"},
     {SYS_process_vm_readv, "ibnbn0"},
     {SYS_process_vm_writev, "ibnbn0"},
     {SYS_pidfd_send_signal, "ds00"},

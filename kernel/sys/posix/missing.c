@@ -82,7 +82,6 @@ static const struct {
     {542, "fsmount"},
     {543, "fspick"},
     {545, "clone3"},
-    {548, "pidfd_getfd"},
     {550, "process_madvise"},
     {552, "mount_setattr"},
     {553, "quotactl_fd"},

@@ -15,6 +15,7 @@
 #include "kernel/fs/inode.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/fd_remote.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/groups.h"
 #include "kernel/proc/ids.h"
@@ -268,6 +269,31 @@ long sys_pidfd_open(uint64_t pid, uint64_t flags)
     if (fd < 0)
         file_unref(f);
     return fd;
+}
+
+long sys_pidfd_getfd(uint64_t fd, uint64_t target, uint64_t flags)
+{
+    struct file_table *t = process_self()->files;
+    uint64_t start_ns;
+    struct file *f;
+    struct fd_use u;
+    uint32_t pid;
+    bool cloexec;
+    int r;
+
+    if ((uint32_t)flags)
+        return -EINVAL;
+    u = fd_get(t, fd);
+    r = u.file ? pidfd_target(u.file, &pid, &start_ns) : -EBADF;
+    fd_put(u);
+    if (!r)
+        r = fd_remote_get(pid, start_ns, (uint32_t)target, &f, &cloexec);
+    if (r)
+        return r;
+    r = fd_add(t, f, 0, true);
+    if (r < 0)
+        file_unref(f);
+    return r;
 }
 
 /* The signal is as kill or, with uinfo, as rt_sigqueueinfo would send it. */

@@ -55,6 +55,7 @@ long sys_rt_tgsigqueueinfo(uint64_t tgid, uint64_t tid, uint64_t sig, uint64_t i
 long sys_tgkill(uint64_t tgid, uint64_t tid, uint64_t sig);                           /* 424 */
 long sys_pidfd_send_signal(uint64_t fd, uint64_t sig, uint64_t info, uint64_t flags); /* 534 */
 long sys_pidfd_open(uint64_t pid, uint64_t flags);                                    /* 544 */
+long sys_pidfd_getfd(uint64_t fd, uint64_t target, uint64_t flags);                   /* 548 */
 long sys_waitid(uint64_t type, uint64_t id, uint64_t to, uint64_t options,
                 uint64_t rusage); /* 438 */
 long sys_getegid(void);           /* 530 */

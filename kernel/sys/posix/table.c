@@ -297,6 +297,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [544] = {CALL(2, sys_pidfd_open)},
     [546] = {CALL(3, sys_close_range)},
     [547] = {CALL(4, sys_openat2)},
+    [548] = {CALL(3, sys_pidfd_getfd)},
     [549] = {CALL(4, sys_faccessat2)},
     [551] = {CALL(6, sys_epoll_pwait2)},
     [562] = {CALL(4, sys_fchmodat2)},

@@ -177,6 +177,8 @@ static void make_pidfd(void)
 static long do_open_pid(void) { return raw6(SYS_pidfd_open, A(getpid()), 0, 0, 0, 0, 0); }
 static long do_send_pid(void) { return raw6(SYS_pidfd_send_signal, A(pidfd), 0, 0, 0, 0, 0); }
 
+static long do_get_file(void) { return raw6(SYS_pidfd_getfd, A(pidfd), 1, 0, 0, 0, 0); }
+
 static long do_open_peer(void)
 {
     return raw6(SYS_ioctl, A(master), TIOCGPTPEER, O_RDWR | O_NOCTTY, 0, 0, 0);
@@ -253,6 +255,7 @@ const struct scenario event_scenarios[] = {
      .undo = cold_drop,
      .flags = WARM},
     WITH("pidfd_open", SYS_pidfd_open, make, do_open_pid, opened, 0),
+    WITH("pidfd_getfd", SYS_pidfd_getfd, make_pidfd, do_get_file, opened, 0),
     WITH("pidfd_send_signal", SYS_pidfd_send_signal, make_pidfd, do_send_pid, NULL, NOTHING),
     WITH("poll of 20 files", SYS_poll, make, do_poll_many, NULL, 0),
     {0},
