@@ -364,6 +364,7 @@ static const struct proc_entry process_names[] = {
     {.name = "cwd", .mode = S_IFLNK | 0777, .readlink = readlink_cwd, .follow = follow_cwd},
     {.name = "environ", .mode = S_IFREG | 0400, .show = proc_show_environment},
     {.name = "fd", .mode = S_IFDIR | 0500, .find = proc_find_fd, .next = proc_next_fd},
+    {.name = "fdinfo", .mode = S_IFDIR | 0555, .find = proc_find_fdinfo, .next = proc_next_fdinfo},
     {.name = "maps", .mode = S_IFREG | 0444, .show = proc_show_maps},
     {.name = "mem", .mode = S_IFREG | 0600, .memory = proc_copy_memory},
     {.name = "mounts", .mode = S_IFREG | 0444, .show = proc_show_mounts},

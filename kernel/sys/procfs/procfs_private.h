@@ -40,6 +40,8 @@ struct proc_entry {
     /* Regular files: append the record at *cursor, 0 at first, and set *cursor to the next one.
      * 1: there are more; 0: this was the last one; or a negative errno. */
     int (*show)(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);
+    /* Or the one record, of a file that is named by a number. 0 or a negative errno. */
+    int (*record)(const struct proc_inode *i, struct proc_text *t);
     /* Or, instead of a text: copy n bytes between the file at an offset and ubuf. Their number, or
      * a negative errno. */
     long (*memory)(const struct proc_id *who, uint64_t offset, vaddr_t ubuf, size_t n, bool write);
@@ -115,10 +117,13 @@ int proc_find_task(const struct proc_inode *dir, const struct fs_name *name, str
 int proc_next_task(const struct proc_inode *dir, uint64_t from, uint64_t *number,
                    const struct proc_entry **entry);
 
-/* descriptors.c: /proc/PID/fd. */
+/* descriptors.c: /proc/PID/fd and fdinfo. */
 int proc_find_fd(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
 int proc_next_fd(const struct proc_inode *dir, uint64_t from, uint64_t *number,
                  const struct proc_entry **entry);
+int proc_find_fdinfo(const struct proc_inode *dir, const struct fs_name *name, struct inode **out);
+int proc_next_fdinfo(const struct proc_inode *dir, uint64_t from, uint64_t *number,
+                     const struct proc_entry **entry);
 
 /* maps.c */
 int proc_show_maps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t);

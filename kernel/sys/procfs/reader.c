@@ -59,7 +59,7 @@ static int advance(const struct proc_inode *i, struct reader *r)
 
     if (r->end)
         return 0;
-    more = i->entry->show(&i->who, &r->cursor, &t);
+    more = i->entry->record ? i->entry->record(i, &t) : i->entry->show(&i->who, &r->cursor, &t);
     if (more < 0)
         return more;
     r->start += (int64_t)r->n;

@@ -1,6 +1,6 @@
 /*
  * /proc/PID/task: the threads of a process. Their directories show what `stat`, `status` and `comm`
- * show of a process, for one thread.
+ * show of a process, for one thread, and its descriptors.
  */
 #include "kernel/base/errno.h"
 #include "kernel/proc/numbers.h"
@@ -9,6 +9,8 @@
 
 static const struct proc_entry task_names[] = {
     {.name = "comm", .mode = S_IFREG | 0444, .show = proc_show_comm},
+    {.name = "fd", .mode = S_IFDIR | 0500, .find = proc_find_fd, .next = proc_next_fd},
+    {.name = "fdinfo", .mode = S_IFDIR | 0555, .find = proc_find_fdinfo, .next = proc_next_fdinfo},
     {.name = "stat", .mode = S_IFREG | 0444, .show = proc_show_stat},
     {.name = "status", .mode = S_IFREG | 0444, .show = proc_show_status},
 };
