@@ -15,6 +15,12 @@ struct mm_object;
 struct poll_entry;
 struct epoll_item;
 
+/* Kernel memory that a file is read into. */
+struct file_part {
+    void *base;
+    size_t nbytes;
+};
+
 struct file_ops {
     const char *name;
     /* Called when the file was opened by a path, before it is used: 0 or a negative errno, which
@@ -29,6 +35,15 @@ struct file_ops {
     long (*write_at)(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset);
     /* Write from kernel memory, where write would; NULL: sendfile refuses the file. */
     long (*write_kernel)(struct file *f, const void *buf, size_t n);
+    /* Read what is there into n parts of kernel memory, with the mutex of a pipe held. The number
+     * of bytes; 0: there will be no more; -EAGAIN: there is nothing. *rest: what came with the
+     * bytes, for read_rest, or unchanged. NULL: splice refuses the file. */
+    long (*read_kernel)(struct file *f, const struct file_part *part, unsigned n, void **rest);
+    /* Wait until read_kernel may find something. 0; -EAGAIN: that would take a wait, which the file
+     * or, where the file's type cares for it, nonblock forbids; -ETIMEDOUT: read would return 0. */
+    long (*read_wait)(struct file *f, bool nonblock);
+    /* Free *rest. NULL: there is never any. */
+    void (*read_rest)(void *rest);
     int64_t (*lseek)(struct file *f, int64_t off, int whence);
     int (*stat)(struct file *f, struct file_stat *st);
     long (*ioctl)(struct file *f, unsigned long req, vaddr_t arg);

@@ -289,6 +289,29 @@ static long master_read(struct file *f, vaddr_t ubuf, size_t n)
     return done ? (long)done : k;
 }
 
+static long master_read_kernel(struct file *f, const struct file_part *part, unsigned n,
+                               void **rest)
+{
+    struct pty *p = f->priv;
+    long done = 0, k = 0;
+
+    (void)rest;
+    for (; n; part++, n--)
+        for (size_t at = 0; at < part->nbytes; at += (size_t)k) {
+            k = take(p, (char *)part->base + at, MIN(part->nbytes - at, TTY_CHUNK));
+            done += MAX(k, 0l);
+            if (k <= 0 || in_packets(p))
+                return done ? done : k ? k : -EAGAIN;
+        }
+    return done;
+}
+
+static long master_read_wait(struct file *f, bool nonblock)
+{
+    (void)nonblock;
+    return master_wait(f);
+}
+
 /* Wait until the terminal takes input. 0 or a negative errno. */
 static int master_wait_room(struct file *f)
 {
@@ -360,7 +383,8 @@ static void end_turn(struct pty *p)
     wake_all(&p->turn);
 }
 
-static long master_write(struct file *f, vaddr_t ubuf, size_t n)
+/* Write n bytes of the kernel's (text) or, if that is NULL, of user memory. */
+static long write_from(struct file *f, vaddr_t ubuf, const uint8_t *text, size_t n)
 {
     struct pty *p = f->priv;
     uint8_t in[TTY_CHUNK];
@@ -373,15 +397,25 @@ static long master_write(struct file *f, vaddr_t ubuf, size_t n)
         size_t part = MIN(n - done, sizeof(in));
 
         k = 0;
-        if (copyin(in, ubuf + done, part))
+        if (!text && copyin(in, ubuf + done, part))
             err = -EFAULT;
         else if (sched_loop_point())
             err = -EINTR;
         else
-            err = feed(f, in, part, &k);
+            err = feed(f, text ? text + done : in, part, &k);
     }
     end_turn(p);
     return done ? (long)done : err;
+}
+
+static long master_write(struct file *f, vaddr_t ubuf, size_t n)
+{
+    return write_from(f, ubuf, NULL, n);
+}
+
+static long master_write_kernel(struct file *f, const void *buf, size_t n)
+{
+    return write_from(f, 0, buf, n);
 }
 
 static unsigned master_poll(struct file *f, struct poll_entry *e)
@@ -507,6 +541,9 @@ const struct file_ops ptmx_ops = {.name = "ptmx", .open = ptmx_open};
 static const struct file_ops master_ops = {.name = "ptmx",
                                            .read = master_read,
                                            .write = master_write,
+                                           .write_kernel = master_write_kernel,
+                                           .read_kernel = master_read_kernel,
+                                           .read_wait = master_read_wait,
                                            .stat = master_stat,
                                            .ioctl = master_ioctl,
                                            .poll = master_poll,

@@ -187,6 +187,80 @@ long splice_across(struct pipe *p, struct pipe *q, size_t n, bool nonblock, bool
     }
 }
 
+/* ---- from files that are no pipes and have no position ---- */
+
+/* The room of q for n bytes as parts, at most PIPE_PAGES + 1, with their pages. Their number; 0: no
+ * memory, and no pages. The mutex is held. */
+static unsigned room_of(struct pipe *q, size_t n, struct file_part *part, unsigned *fresh)
+{
+    unsigned k = 0;
+    size_t at = 0;
+
+    for (; at < n; at += part[k++].nbytes) {
+        part[k].base = pipe_room(q, q->count + at, &part[k].nbytes, fresh);
+        if (!part[k].base) {
+            pipe_undo(q, *fresh);
+            return 0;
+        }
+        part[k].nbytes = MIN(part[k].nbytes, n - at);
+    }
+    return k;
+}
+
+/* Read into q what f has now, and what fits of n bytes. The number; 0: f has ended; -EAGAIN: it has
+ * nothing, or (*full) q has no room; or another error. */
+static long read_into(struct pipe *q, struct file *f, size_t n, bool *full, void **rest)
+{
+    struct file_part part[PIPE_PAGES + 1];
+    unsigned fresh = 0, nparts;
+    long r = mutex_lock_killable(&q->lock);
+
+    *full = false;
+    if (r)
+        return r;
+    n = MIN(n, PIPE_BYTES - q->count);
+    if (!pipe_ends(&q->readers)) {
+        r = -EPIPE;
+    } else if (!n) {
+        *full = true;
+        r = -EAGAIN;
+    } else {
+        nparts = room_of(q, n, part, &fresh);
+        r = nparts ? f->ops->read_kernel(f, part, nparts, rest) : -ENOMEM;
+        if (r > 0)
+            pipe_set_count(q, q->count + (uint64_t)r);
+        if (nparts)
+            pipe_undo(q, fresh);
+    }
+    mutex_unlock(&q->lock);
+    if (r > 0)
+        pipe_filled(q);
+    return r;
+}
+
+long splice_from(struct pipe *q, struct file *f, size_t n, bool nonblock)
+{
+    for (;;) {
+        void *rest = NULL;
+        bool full;
+        long r = splice_wait_room(q, nonblock);
+
+        if (r)
+            return r;
+        r = read_into(q, f, n, &full, &rest);
+        if (rest)
+            f->ops->read_rest(rest);
+        if (r != -EAGAIN)
+            return r;
+        if (!full)
+            r = f->ops->read_wait(f, nonblock);
+        if (!full && r)
+            return r == -ETIMEDOUT ? 0 : r;
+        if (thread_killed())
+            return -EINTR;
+    }
+}
+
 long splice_out_user(struct pipe *p, vaddr_t ubuf, size_t n, bool nonblock)
 {
     return pipe_read_some(p, ubuf, n, nonblock);

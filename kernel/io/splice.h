@@ -19,6 +19,11 @@ long splice_out(struct pipe *p, size_t n, bool nonblock,
 /* Move, or (keep) copy, up to n bytes from p to q, another one, as many as are there and fit. Waits
  * until that is one at least. As above, and -EPIPE: q has no reader; -ENOMEM. */
 long splice_across(struct pipe *p, struct pipe *q, size_t n, bool nonblock, bool keep);
+/* Move up to n bytes into q that a read of f would get, f having read_kernel: a portion that is
+ * there and fits; a packet that does not fit loses its end, as by read. Waits until there are some
+ * and q has room. No byte is taken out of f that is not in q afterwards. The number; 0: f has
+ * ended; -EAGAIN, -EPIPE, -ENOMEM, -ERESTARTSYS, -EINTR, or an error of reading f. */
+long splice_from(struct pipe *q, struct file *f, size_t n, bool nonblock);
 /* Wait until q has room. 0; -EAGAIN, -EPIPE, -ERESTARTSYS, -EINTR. */
 int splice_wait_room(struct pipe *q, bool nonblock);
 /* Put into q what fits of n bytes, of kernel memory or user memory. The number; 0: it is full;

@@ -172,6 +172,50 @@ static long tty_read(struct file *f, vaddr_t ubuf, size_t n)
     return r;
 }
 
+/* As take(), into kernel memory. */
+static long take_parts(struct tty *t, const struct file_part *part, unsigned n, uint32_t changes)
+{
+    bool stop = false;
+    long done = 0;
+
+    for (; n && !stop; part++, n--)
+        for (size_t at = 0, k; at < part->nbytes && !stop; at += k) {
+            ipl_t ipl = spin_lock(&t->lock);
+
+            k = t->changes != changes ? 0
+                                      : tty_take_locked(t, (uint8_t *)part->base + at,
+                                                        MIN(part->nbytes - at, TTY_CHUNK), &stop);
+            spin_unlock(&t->lock, ipl);
+            done += (long)k;
+            if (!k)
+                return done || stop ? done : -EAGAIN;
+        }
+    return done;
+}
+
+static long tty_read_kernel(struct file *f, const struct file_part *part, unsigned n, void **rest)
+{
+    struct tty *t = tty_of(f);
+    uint32_t changes = changes_now(t);
+    long r;
+
+    (void)rest;
+    if (is_dead(f))
+        return 0;
+    r = tty_jobs->check(t, TTY_READ);
+    if (!r)
+        r = take_parts(t, part, n, changes);
+    if (r >= 0)
+        tty_made_room(t);
+    return r;
+}
+
+static long tty_read_wait(struct file *f, bool nonblock)
+{
+    (void)nonblock;
+    return is_dead(f) ? 0 : wait_readable(f, changes_now(tty_of(f)));
+}
+
 /* Wait until output can be written, or the file is dead. 0 or a negative errno. */
 static long wait_writable(struct file *f)
 {
@@ -444,6 +488,8 @@ const struct file_ops tty_ops = {.name = "tty",
                                  .read = tty_read,
                                  .write = tty_write,
                                  .write_kernel = tty_write_kernel,
+                                 .read_kernel = tty_read_kernel,
+                                 .read_wait = tty_read_wait,
                                  .stat = tty_stat,
                                  .ioctl = tty_ioctl,
                                  .poll = tty_poll,

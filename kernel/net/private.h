@@ -107,6 +107,7 @@ void flight_check(void);
 void flight_discard(struct message *m);
 
 extern const struct file_ops socket_ops;
+#define SOCK_PARTS_MAX 9u /* of kernel memory for a read: a pipe, which begins within a page */
 
 static inline void sock_get(struct sock *s) { __atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED); }
 struct sock *sock_alloc(unsigned type);

@@ -7,6 +7,7 @@
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/inode.h"
 #include "kernel/io/open_flags.h"
@@ -33,7 +34,7 @@ struct sock *sock_alloc(unsigned type)
     if (!s)
         return NULL;
     spin_init(&s->lock, "socket", RANK_SOCKET, IPL_ASTDEL);
-    mutex_init(&s->reading, "socket reading", MUTEX_INODE);
+    mutex_init(&s->reading, "socket reading", MUTEX_SOCKET);
     wait_queue_init(&s->readers, "socket read");
     wait_queue_init(&s->room, "socket room");
     wait_queue_init(&s->writers, "socket write");
@@ -338,6 +339,49 @@ static long socket_write(struct file *f, vaddr_t ubuf, size_t n)
     return plain_io(f, ubuf, n, true);
 }
 
+static long socket_write_kernel(struct file *f, const void *buf, size_t n)
+{
+    return socket_send_kernel(f->priv, buf, n, (f->flags & O_NONBLOCK) != 0);
+}
+
+long socket_send_kernel(struct sock *s, const void *buf, size_t n, bool nonblock)
+{
+    struct sock_buffer b = {(uint64_t)buf, n};
+    struct sock_io io = {.buffer = &b, .count = 1, .left = n, .kernel = true};
+    struct sock_cred cred = socket_writer();
+
+    return socket_send(s, NULL, &io, 0, nonblock, &cred, NULL);
+}
+
+static long socket_read_kernel(struct file *f, const struct file_part *part, unsigned n,
+                               void **rest)
+{
+    struct sock_buffer b[SOCK_PARTS_MAX];
+    struct sock_io io = {.buffer = b, .count = n, .kernel = true};
+    struct sock_message m;
+    long r;
+
+    KASSERT(n <= SOCK_PARTS_MAX, "a pipe has no more pages");
+    for (unsigned k = 0; k < n; k++) {
+        b[k] = (struct sock_buffer){(uint64_t)part[k].base, part[k].nbytes};
+        io.left += part[k].nbytes;
+    }
+    r = socket_receive(f->priv, &io, 0, true, &m);
+    if (r >= 0 && m.name)
+        socket_name_put(m.name);
+    if (r >= 0 && m.flight)
+        *rest = m.flight;
+    return r;
+}
+
+static long socket_read_wait(struct file *f, bool nonblock)
+{
+    return socket_wait_receive(f->priv, nonblock || (f->flags & O_NONBLOCK));
+}
+
+/* Files, of which each may be closed now. */
+static void socket_read_rest(void *rest) { flight_free(rest); }
+
 static int socket_stat(struct file *f, struct file_stat *st)
 {
     const struct sock *s = f->priv;
@@ -370,6 +414,10 @@ static long socket_ioctl(struct file *f, unsigned long req, vaddr_t arg)
 const struct file_ops socket_ops = {.name = "socket",
                                     .read = socket_read,
                                     .write = socket_write,
+                                    .write_kernel = socket_write_kernel,
+                                    .read_kernel = socket_read_kernel,
+                                    .read_wait = socket_read_wait,
+                                    .read_rest = socket_read_rest,
                                     .stat = socket_stat,
                                     .ioctl = socket_ioctl,
                                     .poll = socket_poll,

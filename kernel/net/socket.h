@@ -55,7 +55,7 @@ struct socket_name {
     uint8_t bytes[SOCKET_NAME_MAX];
 };
 
-/* Buffers in user memory, and how far they have been used. */
+/* Buffers in user memory, or of the kernel's, and how far they have been used. */
 struct sock_io {
     const struct sock_buffer {
         uint64_t base, nbytes;
@@ -63,6 +63,7 @@ struct sock_io {
     uint32_t count;
     uint64_t within; /* bytes of *buffer that were used */
     uint64_t left;   /* bytes in all buffers */
+    bool kernel;     /* they are the kernel's */
 };
 
 /* Files that travel in a message. Owned by the message, then by the receiver. */
@@ -109,6 +110,11 @@ long socket_send(struct sock *s, struct sock *to, struct sock_io *io, uint32_t f
  * an error; the caller owns its name and flight. */
 long socket_receive(struct sock *s, struct sock_io *io, uint32_t flags, bool nonblock,
                     struct sock_message *m);
+
+/* Send n bytes of kernel memory to whom s is connected to. */
+long socket_send_kernel(struct sock *s, const void *buf, size_t n, bool nonblock);
+/* Wait until there is something to receive. 0, -EAGAIN, -ERESTARTSYS, -EINTR. */
+long socket_wait_receive(struct sock *s, bool nonblock);
 
 /* Options of SOL_SOCKET that have a value: read; set (0 or -ENOPROTOOPT ...). */
 enum sock_option {

@@ -23,14 +23,25 @@
 
 /* ---- buffers ---- */
 
-/* Copy n bytes, at most io->left, between buffers in user memory and `at`. */
+/* Copy between a buffer and `at`. 0 or -EFAULT. */
+static int copy_part(const struct sock_io *io, uint64_t base, uint8_t *at, size_t n, bool in)
+{
+    if (likely(!io->kernel))
+        return in ? copyin(at, base, n) : copyout(base, at, n);
+    if (in)
+        memcpy(at, (const void *)base, n);
+    else
+        memcpy((void *)base, at, n);
+    return 0;
+}
+
+/* Copy n bytes, at most io->left, between the buffers and `at`. */
 static int io_copy(struct sock_io *io, uint8_t *at, size_t n, bool in)
 {
     while (n) {
         size_t part = MIN(n, io->buffer->nbytes - io->within);
-        vaddr_t user = io->buffer->base + io->within;
 
-        if (part && (in ? copyin(at, user, part) : copyout(user, at, part)))
+        if (part && copy_part(io, io->buffer->base + io->within, at, part, in))
             return -EFAULT;
         at += part;
         n -= part;
@@ -346,6 +357,13 @@ long socket_send(struct sock *s, struct sock *to, struct sock_io *io, uint32_t f
 static bool nothing_there(struct sock *s)
 {
     return list_empty(&s->queue) && !s->err && !(s->shut & SHUT_RECEIVE);
+}
+
+long socket_wait_receive(struct sock *s, bool nonblock)
+{
+    uint64_t deadline = sock_deadline(__atomic_load_n(&s->rcvtimeo, __ATOMIC_RELAXED));
+
+    return sock_wait(s, &s->readers, &s->nreaders, nothing_there, nonblock, deadline);
 }
 
 /* The first message of s; NULL: there is none, and *r is the result of the call, or -EAGAIN if it

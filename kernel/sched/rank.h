@@ -75,6 +75,7 @@ enum mutex_rank {
     MUTEX_INODE = 18,      /* one file, pipe or stream; user memory is copied while it is held,
                               hence below MUTEX_ASPACE */
     MUTEX_FUTEX_PI = 18,   /* some futexes with inheritance; no page faults while it is held */
+    MUTEX_SOCKET = 19,     /* receiving from one socket, also into a pipe; as MUTEX_INODE */
     MUTEX_PROCESS = 19,    /* the break of one process */
     MUTEX_DISK = 19,       /* parts of sectors of one disk; user memory is copied meanwhile */
     MUTEX_EXT4 = 19,       /* metadata of one ext4 file system; the disk is waited for meanwhile */

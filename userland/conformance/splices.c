@@ -2,6 +2,8 @@
 #include "conformance.h"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 static int a[2], b[2], file, other;
@@ -188,6 +190,47 @@ static void tees(void)
     a[1] = dup(b[1]);
 }
 
+static void sockets(void)
+{
+    off_t off = 0;
+    int s[2];
+
+    fresh();
+    socketpair(AF_UNIX, SOCK_STREAM, 0, s);
+    write_all(s[0], 100);
+    CASE_AS("socket to pipe", splice(s[1], NULL, a[1], NULL, 40, 0));
+    CASE_AS("the others", splice(s[1], NULL, a[1], NULL, 1000, 0));
+    CASE_AS("the bytes of the socket", holds(a[0], 0));
+    CASE_AS("an empty socket", splice(s[1], NULL, a[1], NULL, 10, SPLICE_F_NONBLOCK));
+    CASE_AS("an offset of a socket", splice(s[1], &off, a[1], NULL, 10, 0));
+    write_all(a[1], 100);
+    CASE_AS("pipe to socket", splice(a[0], NULL, s[0], NULL, 40, 0));
+    CASE_AS("an offset of that", splice(a[0], NULL, s[0], &off, 10, 0));
+    CASE_AS("what comes", holds(s[1], 0));
+    CASE_AS("two sockets", splice(s[0], NULL, s[1], NULL, 10, 0));
+    CASE_AS("tee from a socket", tee(s[0], a[1], 10, 0));
+    CASE_AS("tee to a socket", tee(a[0], s[1], 10, 0));
+    CASE_AS("sendfile to a socket", sendfile(s[0], file, &(off_t){0}, 100));
+    CASE_AS("what comes then", holds(s[1], 0));
+    CASE_AS("sendfile from a socket", sendfile(other, s[1], NULL, 10));
+    write_all(s[0], 10);
+    close(s[0]);
+    CASE_AS("its last bytes", splice(s[1], NULL, b[1], NULL, 100, 0));
+    CASE_AS("its end", splice(s[1], NULL, b[1], NULL, 100, 0));
+    signal(SIGPIPE, SIG_IGN);
+    CASE_AS("to one without peer", splice(a[0], NULL, s[1], NULL, 100, 0));
+    signal(SIGPIPE, SIG_DFL);
+    close(s[1]);
+    s[0] = socket(AF_UNIX, SOCK_STREAM, 0);
+    CASE_AS("from one that is not connected", splice(s[0], NULL, b[1], NULL, 10, 0));
+    CASE_AS("to one that is not connected", splice(a[0], NULL, s[0], NULL, 10, 0));
+    close(s[0]);
+    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s);
+    write_all(s[0], 10);
+    CASE_AS("a packet", splice(s[1], NULL, b[1], NULL, 100, 0));
+    close(s[0]), close(s[1]);
+}
+
 static void vectors(void)
 {
     struct iovec v[3] = {{bytes, 100}, {bytes + 100, 0}, {bytes + 100, 20000}};
@@ -273,6 +316,7 @@ int main(void)
     errors();
     between();
     tees();
+    sockets();
     vectors();
     waits();
     return 0;

@@ -11,10 +11,14 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <tap.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define WORDS   200000u /* through a pipe, in the order of their values */
@@ -325,6 +329,289 @@ static void test_polled(void)
     close(a[0]), close(a[1]), close(b[0]), close(b[1]);
 }
 
+/* ---- sockets ---- */
+
+static void must_pair(int type, int s[2])
+{
+    if (socketpair(AF_UNIX, type, 0, s))
+        bail_out("socketpair");
+}
+
+static void error_is(long r, int want, const char *what)
+{
+    ok(r == -1 && errno == want, "%s", what);
+}
+
+static long from(int fd, int to, size_t n, unsigned flags)
+{
+    return splice(fd, NULL, to, NULL, n, flags);
+}
+
+/* From a pipe to a socket, and from that to a pipe, by several processes. */
+static void test_socket_order(void)
+{
+    int a[2], b[2], s[2];
+
+    must_pipe(a);
+    must_pipe(b);
+    must_pair(SOCK_STREAM, s);
+    if (!child()) {
+        close(a[0]), close(b[0]), close(b[1]), close(s[0]), close(s[1]);
+        produce(a[1]);
+    }
+    for (unsigned k = 1; k <= MOVERS; k++) {
+        if (!child()) {
+            close(a[1]), close(b[0]), close(b[1]), close(s[1]);
+            move(a[0], s[0], k);
+        }
+        if (!child()) {
+            close(a[1]), close(a[0]), close(b[0]), close(s[0]);
+            move(s[1], b[1], k);
+        }
+    }
+    close(a[0]), close(a[1]), close(b[1]), close(s[0]), close(s[1]);
+    is(consume(b[0]), 0, "through a socket all bytes come in order");
+    is(gather(), 0, "and all see the end");
+    close(b[0]);
+}
+
+static void test_socket(void)
+{
+    int a[2], s[2], t[2], fd;
+    char c[100] = "", *big = (char *)buf;
+    off_t off = 0;
+
+    must_pipe(a);
+    must_pair(SOCK_STREAM, s);
+    is(write(s[0], "0123456789", 10), 10, "ten bytes for a socket");
+    is(from(s[1], a[1], 4, 0), 4, "some of them to a pipe");
+    is(from(s[1], a[1], 100, 0), 6, "and the others");
+    ok(read(a[0], c, 100) == 10 && !memcmp(c, "0123456789", 10), "which has all");
+    error_is(from(s[1], a[1], 5, SPLICE_F_NONBLOCK), EAGAIN, "no more, without a wait: EAGAIN");
+    fcntl(s[1], F_SETFL, O_NONBLOCK);
+    error_is(from(s[1], a[1], 5, 0), EAGAIN, "nor from a socket that does not wait");
+    fcntl(s[1], F_SETFL, 0);
+    error_is(splice(s[1], &off, a[1], NULL, 5, 0), EINVAL, "an offset of a socket: EINVAL");
+    write(a[1], "abc", 3);
+    error_is(splice(a[0], NULL, s[0], &off, 5, 0), EINVAL, "nor of a target");
+    is(from(a[0], s[0], 100, 0), 3, "from a pipe to the socket");
+    ok(read(s[1], c, 100) == 3 && !memcmp(c, "abc", 3), "whose peer receives it");
+    error_is(tee(s[1], a[1], 5, 0), EINVAL, "tee is for pipes: EINVAL");
+    error_is(from(s[0], s[1], 5, 0), EINVAL, "one side is a pipe: EINVAL");
+    memset(big, 'x', sizeof(buf));
+    fcntl(a[1], F_SETFL, O_NONBLOCK);
+    while (write(a[1], big, sizeof(buf)) > 0)
+        ;
+    write(s[0], "stays", 5);
+    error_is(from(s[1], a[1], 5, 0), EAGAIN, "a full pipe: EAGAIN");
+    fcntl(s[0], F_SETFL, O_NONBLOCK);
+    for (long r = 1; r > 0;)
+        r = from(a[0], s[0], 65536, SPLICE_F_NONBLOCK);
+    while (write(a[1], big, sizeof(buf)) > 0)
+        ;
+    for (unsigned k = 0; k < 10 && from(a[0], s[0], 65536, 0) > 0; k++)
+        while (write(a[1], big, sizeof(buf)) > 0)
+            ;
+    error_is(from(a[0], s[0], 65536, 0), EAGAIN, "a full socket: EAGAIN");
+    close(a[0]), close(a[1]);
+    must_pipe(a);
+    is(from(s[1], a[1], 5, 0), 5, "the bytes are still there");
+    ok(read(a[0], c, 100) == 5 && !memcmp(c, "stays", 5), "as they were");
+    close(a[0]);
+    error_is(from(s[1], a[1], 5, 0), EPIPE, "a pipe without reader: EPIPE");
+    ok(recv(s[1], c, 5, MSG_DONTWAIT) == 5, "and nothing is lost");
+    close(a[1]);
+    must_pipe(a);
+    write(a[1], "y", 1);
+    close(s[1]);
+    error_is(from(a[0], s[0], 5, 0), EPIPE, "a socket without peer: EPIPE");
+    is(read(a[0], c, 5), 1, "and nothing is lost either");
+    close(s[0]);
+    must_pair(SOCK_STREAM, s);
+    write(s[0], "end", 3);
+    close(s[0]);
+    is(from(s[1], a[1], 100, 0), 3, "the last bytes of a socket");
+    is(from(s[1], a[1], 100, 0), 0, "and its end");
+    read(a[0], c, 100);
+    close(s[1]);
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    error_is(from(fd, a[1], 5, 0), EINVAL, "one that is not connected: EINVAL");
+    write(a[1], "z", 1);
+    error_is(from(a[0], fd, 5, 0), ENOTCONN, "nor as a target: ENOTCONN");
+    is(read(a[0], c, 5), 1, "which takes nothing");
+    close(fd);
+    must_pair(SOCK_SEQPACKET, s);
+    write(s[0], "one", 3);
+    write(s[0], "two and more", 12);
+    is(from(s[1], a[1], 100, 0), 3, "a packet");
+    is(from(s[1], a[1], 5, 0), 5, "a part of one, as by read");
+    error_is(from(s[1], a[1], 5, SPLICE_F_NONBLOCK), EAGAIN, "whose rest is lost");
+    ok(read(a[0], c, 100) == 8 && !memcmp(c, "onetwo a", 8), "the bytes of both");
+    memset(big, 'p', 30000);
+    write(s[0], big, 30000);
+    is(from(s[1], a[1], 65536, 0), 30000, "a packet longer than a page");
+    is(from(a[0], s[0], 65536, 0), 30000, "and back");
+    close(s[0]), close(s[1]);
+    must_pair(SOCK_DGRAM, s);
+    send(s[0], "gram", 4, 0);
+    is(from(s[1], a[1], 100, 0), 4, "a datagram");
+    send(s[0], "", 0, 0);
+    is(from(s[1], a[1], 100, 0), 0, "one without bytes");
+    close(s[0]), close(s[1]);
+    /* a descriptor in a message is closed */
+    must_pair(SOCK_STREAM, s);
+    must_pipe(t);
+    {
+        char control[CMSG_SPACE(sizeof(int))] = "";
+        struct iovec v = {"m", 1};
+        struct msghdr m = {.msg_iov = &v,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
+                           .msg_controllen = sizeof(control)};
+        struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+        *h = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(h), &t[1], sizeof(int));
+        is(sendmsg(s[0], &m, 0), 1, "a descriptor is sent");
+    }
+    close(t[1]);
+    is(from(s[1], a[1], 100, 0), 1, "and its message is spliced");
+    is(read(t[0], c, 1), 0, "which closes it");
+    close(t[0]), close(s[0]), close(s[1]);
+    close(a[0]), close(a[1]);
+}
+
+static void test_sendfile(void)
+{
+    int s[2], fd = open("/tmp/sent", O_RDWR | O_CREAT | O_TRUNC, 0600), null;
+    off_t off = 8;
+    long n = 0, r;
+
+    for (unsigned k = 0; k < 8192; k++)
+        buf[k] = k;
+    for (unsigned k = 0; k < 4; k++)
+        write(fd, buf, sizeof(buf));
+    must_pair(SOCK_STREAM, s);
+    is(sendfile(s[0], fd, &off, 16), 16, "sendfile to a socket");
+    is(off, 24, "from an offset");
+    is(recv(s[1], buf, sizeof(buf), 0), 16, "it comes");
+    ok(buf[0] == 1 && buf[1] == 2, "as it is in the file");
+    lseek(fd, 0, SEEK_SET);
+    if (!child()) {
+        close(s[1]);
+        while ((r = sendfile(s[0], fd, NULL, 1 << 20)) > 0)
+            ;
+        _exit(r != 0);
+    }
+    close(s[0]);
+    for (int bad = 0; (r = read(s[1], buf, 8)) > 0; n += r)
+        if (r != 8 || buf[0] != (uint64_t)(n / 8 % 8192)) {
+            ok(bad++, "a wrong word at %ld", n);
+            break;
+        }
+    is(n, 4 * 65536, "more than a socket holds");
+    is(gather(), 0, "with waits");
+    null = open("/dev/null", O_RDONLY);
+    error_is(sendfile(fd, s[1], NULL, 5), EINVAL, "not from a socket: EINVAL");
+    close(null), close(fd), close(s[1]);
+    unlink("/tmp/sent");
+}
+
+/* ---- terminals ---- */
+
+static void test_terminal(void)
+{
+    int a[2], m = posix_openpt(O_RDWR | O_NOCTTY), t;
+    struct termios set;
+    char c[200] = "";
+    off_t off = 0;
+
+    grantpt(m), unlockpt(m);
+    t = open(ptsname(m), O_RDWR | O_NOCTTY);
+    tcgetattr(t, &set);
+    set.c_lflag &= ~(tcflag_t)ECHO;
+    tcsetattr(t, TCSANOW, &set);
+    must_pipe(a);
+    write(m, "line\nmore\n", 10);
+    is(from(t, a[1], 100, 0), 5, "a line of a terminal");
+    is(from(t, a[1], 2, 0), 2, "a part of the next");
+    is(from(t, a[1], 100, 0), 3, "and its rest");
+    ok(read(a[0], c, 100) == 10 && !memcmp(c, "line\nmore\n", 10), "all are in the pipe");
+    write(m, "\004", 1);
+    is(from(t, a[1], 100, 0), 0, "its end");
+    fcntl(t, F_SETFL, O_NONBLOCK);
+    error_is(from(t, a[1], 100, 0), EAGAIN, "nothing, without a wait: EAGAIN");
+    fcntl(t, F_SETFL, 0);
+    error_is(splice(t, &off, a[1], NULL, 5, 0), EINVAL, "an offset: EINVAL");
+    write(a[1], "out\n", 4);
+    is(from(a[0], t, 100, 0), 4, "to a terminal");
+    is(from(m, a[1], 100, 0), 5, "what its master shows goes to a pipe");
+    ok(read(a[0], c, 100) == 5 && !memcmp(c, "out\r\n", 5), "as it was written");
+    write(a[1], "typed\n", 6);
+    is(from(a[0], m, 100, 0), 6, "from a pipe to the master");
+    ok(read(t, c, 100) == 6 && !memcmp(c, "typed\n", 6), "is as typed");
+    set.c_lflag &= ~(tcflag_t)ICANON;
+    set.c_cc[VMIN] = 0;
+    set.c_cc[VTIME] = 1;
+    tcsetattr(t, TCSANOW, &set);
+    is(from(t, a[1], 100, 0), 0, "a time without input");
+    write(m, "raw", 3);
+    is(from(t, a[1], 100, 0), 3, "input without lines");
+    if (!child()) {
+        usleep(50000);
+        write(m, "later", 5);
+        _exit(0);
+    }
+    set.c_cc[VMIN] = 1;
+    set.c_cc[VTIME] = 0;
+    tcsetattr(t, TCSANOW, &set);
+    is(from(t, a[1], 100, 0), 5, "input that comes later");
+    is(gather(), 0, "from another process");
+    read(a[0], c, 100);
+    close(t);
+    error_is(from(m, a[1], 100, 0), EIO, "a master whose terminal is closed: EIO");
+    close(m);
+    close(a[0]), close(a[1]);
+}
+
+static void test_killed_elsewhere(void)
+{
+    int a[2], s[2], status;
+
+    for (unsigned k = 0; k < 6; k++) {
+        pid_t pid;
+
+        must_pipe(a);
+        must_pair(SOCK_STREAM, s);
+        memset(buf, 1, sizeof(buf));
+        if (k % 3 == 1) /* a full pipe */
+            write(a[1], buf, 65536), write(s[0], buf, 100);
+        pid = must_fork();
+        if (pid == 0) {
+            if (k % 3 == 2) /* a full socket */
+                for (;;) {
+                    write(a[1], buf, 1000);
+                    from(a[0], s[0], 1000, 0);
+                }
+            for (;;)
+                from(s[1], a[1], 1000, 0);
+        }
+        usleep(20000);
+        if (k >= 3) {
+            k % 3 == 2 ? read(s[1], buf, 10) : write(s[0], buf, 10);
+            usleep(k * 100);
+        }
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        ok(WIFSIGNALED(status), "who waits is killed (%u)", k);
+        if (k % 3 == 0) {
+            write(s[0], buf, 1);
+            is(from(s[1], a[1], 1, 0), 1, "and others go on");
+        }
+        close(a[0]), close(a[1]), close(s[0]), close(s[1]);
+    }
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -335,5 +622,10 @@ int main(void)
     test_killed();
     test_killed_moving();
     test_polled();
+    test_socket_order();
+    test_socket();
+    test_sendfile();
+    test_terminal();
+    test_killed_elsewhere();
     return tap_done();
 }

@@ -1,12 +1,14 @@
 /*
  * splice, tee and vmsplice. Bytes are copied: a pipe takes no pages over, so SPLICE_F_MOVE and
  * SPLICE_F_GIFT are hints without effect, and a program may use its memory again at once. The other
- * side of a pipe is another pipe, a regular file, or a device without hardware as the target.
+ * side of a pipe is another pipe, a regular file, a socket, a terminal or the master of one, or a
+ * device without hardware as the target.
  */
 #include "kernel/io/splice.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/io/tree.h"
+#include "kernel/net/socket.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/thread.h"
@@ -26,6 +28,18 @@ static bool nonblocking(const struct file *f, uint64_t flags)
 
 static long to_side(void *side, const void *buf, size_t n) { return side_write(side, buf, n); }
 
+struct to_socket {
+    struct sock *s;
+    bool nonblock;
+};
+
+static long to_socket(void *arg, const void *buf, size_t n)
+{
+    const struct to_socket *t = arg;
+
+    return socket_send_kernel(t->s, buf, n, t->nonblock);
+}
+
 static long pipe_to_file(struct pipe *p, struct file *in, struct file *out, vaddr_t offset,
                          uint64_t n, uint64_t flags)
 {
@@ -34,6 +48,11 @@ static long pipe_to_file(struct pipe *p, struct file *in, struct file *out, vadd
 
     if (!out->ops->write_kernel || (out->flags & O_APPEND))
         return -EINVAL;
+    if (socket_of(out) && !offset) {
+        struct to_socket t = {socket_of(out), nonblocking(out, flags)};
+
+        return splice_out(p, MIN(n, IO_MAX), nonblocking(in, flags), to_socket, &t);
+    }
     if (offset)
         err = out->ops == &regular_ops ? side_begin(&to, out, offset) : -EINVAL;
     if (err)
@@ -79,6 +98,8 @@ static long file_to_pipe(struct file *in, vaddr_t offset, struct file *out, stru
     void *page;
     long err, r;
 
+    if (in->ops->read_kernel && !offset)
+        return splice_from(q, in, MIN(n, IO_MAX), nonblocking(out, flags));
     if (in->ops != &regular_ops)
         return -EINVAL;
     err = side_begin(&from, in, offset);

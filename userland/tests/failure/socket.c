@@ -67,6 +67,15 @@ static void make_sent(void)
         bail_out("nothing sent");
 }
 
+static int ends[2]; /* of a pipe with five bytes */
+
+static void make_pipe(void)
+{
+    make_sent();
+    if (pipe(ends) != 0 || write(ends[1], "hello", 5) != 5)
+        bail_out("no pipe");
+}
+
 static void make_passed(void)
 {
     make();
@@ -120,6 +129,10 @@ static long do_sendmsg(void) { return raw6(SYS_sendmsg, A(pair[0]), A(&out), 0, 
 static long do_recvmsg(void) { return raw6(SYS_recvmsg, A(pair[1]), A(&in), 0, 0, 0, 0); }
 static long do_sendmmsg(void) { return raw6(SYS_sendmmsg, A(pair[0]), A(&many_out), 1, 0, 0, 0); }
 static long do_recvmmsg(void) { return raw6(SYS_recvmmsg, A(pair[1]), A(&many_in), 1, 0, 0, 0); }
+static long do_splice_in(void) { return raw6(SYS_splice, A(pair[1]), 0, A(ends[1]), 0, 40000, 0); }
+static long do_splice_out(void) { return raw6(SYS_splice, A(ends[0]), 0, A(pair[0]), 0, 5, 0); }
+static bool pipe_has_10(long r) { return r == 5 && read(ends[0], room, 100) == 10; }
+static bool socket_has_10(long r) { return r == 5 && read(pair[1], room, 100) == 10; }
 static long do_shutdown(void) { return raw6(SYS_shutdown, A(pair[0]), SHUT_WR, 0, 0, 0, 0); }
 static long do_set(void)
 {
@@ -166,6 +179,8 @@ const struct scenario socket_scenarios[] = {
     WITH("sendmsg of a file", SYS_sendmsg, make, do_sendmsg, passed, 0),
     WITH("recvmsg of a file", SYS_recvmsg, make_passed, do_recvmsg, received, ABSORBS),
     WITH("sendmmsg of a file", SYS_sendmmsg, make, do_sendmmsg, one_passed, 0),
+    WITH("splice from a socket", SYS_splice, make_pipe, do_splice_in, pipe_has_10, 0),
+    WITH("splice to a socket", SYS_splice, make_pipe, do_splice_out, socket_has_10, 0),
     WITH("shutdown", SYS_shutdown, make, do_shutdown, NULL, NOTHING),
     WITH("setsockopt", SYS_setsockopt, make, do_set, NULL, NOTHING),
     WITH("getsockopt", SYS_getsockopt, make, do_get, NULL, NOTHING),
