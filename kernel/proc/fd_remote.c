@@ -63,10 +63,10 @@ static void on_cpu(void *arg)
 {
     struct look *l = arg;
     const struct process *p = process_self();
-    const struct file_table *t = p ? p->files : NULL;
+    const struct file_table *t = p ? __atomic_load_n(&p->files, __ATOMIC_RELAXED) : NULL;
 
     if (!t || p->pid != l->pid || p->start_ns != l->start_ns || fdtable_shared(t) ||
-        t->owner != thread_self())
+        __atomic_load_n(&t->owner, __ATOMIC_RELAXED) != thread_self())
         return;
     l->result = ptrace_access_of(l->caller, p);
     if (l->result)

@@ -19,9 +19,9 @@ static __attribute__((noinline)) ipl_t lock_shared(struct file_table *t)
 {
     ipl_t ipl = spin_lock(&t->lock);
 
+    __atomic_store_n(&t->owner, thread_self(), __ATOMIC_RELAXED); /* if it is the only one now */
     __atomic_store_n(&t->others, t->others - t->gone, __ATOMIC_RELAXED);
     t->gone = 0;
-    t->owner = thread_self(); /* if it is the only one now */
     return ipl;
 }
 
@@ -40,12 +40,20 @@ static inline void let_go(struct file_table *t, struct hold h)
 
 /* ---- slots and their bits: t's lock is held, or it has one user ---- */
 
+/* What those who are no users may look at in an interrupt of the only user (fd_remote.c) is atomic
+ * for that. */
+#define GET(x_)     __atomic_load_n(&(x_), __ATOMIC_RELAXED)
+#define SET(x_, v_) __atomic_store_n(&(x_), (v_), __ATOMIC_RELAXED)
+
 /* The chunk of fd, NULL: there is none, or the table is small. */
 static struct fd_chunk *chunk_of(const struct file_table *t, uint64_t fd)
 {
+    const struct fd_directory *more;
+
     if (fd < FD_CHUNK)
-        return t->chunk0;
-    return t->more && fd < FD_MAX ? t->more->chunk[fd / FD_CHUNK] : NULL;
+        return GET(t->chunk0);
+    more = GET(t->more);
+    return more && fd < FD_MAX ? GET(more->chunk[fd / FD_CHUNK]) : NULL;
 }
 
 struct file *fd_get_far(const struct file_table *t, uint64_t fd)
@@ -88,7 +96,7 @@ static void mark(struct file_table *t, unsigned fd, bool on)
 {
     uint64_t *word = cloexec_word(t, fd), bit = UINT64_C(1) << fd % 64;
 
-    *word = on ? *word | bit : *word & ~bit;
+    SET(*word, on ? *word | bit : *word & ~bit);
 }
 
 /* Chunk n has a free number, or none: say so in the directory, if there is one. */
@@ -114,14 +122,15 @@ static inline void take(struct file_table *t, struct fd_chunk *c, unsigned fd)
     uint64_t bit = UINT64_C(1) << fd % 64;
 
     if (likely(!c)) {
-        t->used |= bit;
+        SET(t->used, t->used | bit);
         return;
     }
     if (c->used[word] & bit)
         return;
-    c->used[word] |= bit;
-    if (c->count++ == 0 && fd >= FD_CHUNK)
+    SET(c->used[word], c->used[word] | bit);
+    if (c->count == 0 && fd >= FD_CHUNK)
         t->more->nempty--;
+    SET(c->count, c->count + 1);
     if (~c->used[word])
         return;
     c->full |= 1u << word;
@@ -137,21 +146,22 @@ static inline struct fd_chunk *release(struct file_table *t, struct fd_chunk *c,
     uint64_t bit = UINT64_C(1) << fd % 64;
 
     if (likely(!c)) {
-        t->used &= ~bit;
-        t->cloexec &= ~bit;
+        SET(t->used, t->used & ~bit);
+        SET(t->cloexec, t->cloexec & ~bit);
         return NULL;
     }
-    c->used[word] &= ~bit;
-    c->cloexec[word] &= ~bit;
+    SET(c->used[word], c->used[word] & ~bit);
+    SET(c->cloexec[word], c->cloexec[word] & ~bit);
     if (c->full == FULL_CHUNK)
         note_full(t->more, fd / FD_CHUNK, false);
     c->full &= ~(1u << word);
-    if (--c->count > 0 || fd < FD_CHUNK)
+    SET(c->count, c->count - 1);
+    if (c->count > 0 || fd < FD_CHUNK)
         return NULL;
     if (t->more->nempty++ == 0)
         return NULL;
     t->more->nempty--;
-    t->more->chunk[fd / FD_CHUNK] = NULL;
+    SET(t->more->chunk[fd / FD_CHUNK], NULL);
     return c;
 }
 
@@ -286,7 +296,7 @@ static bool install_chunk(struct file_table *t, struct fd_chunk *c, unsigned n)
 {
     if (t->more->chunk[n])
         return false;
-    t->more->chunk[n] = c;
+    __atomic_store_n(&t->more->chunk[n], c, __ATOMIC_RELEASE);
     t->more->nempty++;
     return true;
 }
@@ -328,8 +338,8 @@ static uint64_t in_use(const struct file_table *t, unsigned fd)
     const struct fd_chunk *c = chunk_of(t, fd);
 
     if (c)
-        return c->used[fd % FD_CHUNK / 64];
-    return fd == 0 ? t->used & ~SMALL_USED : 0;
+        return GET(c->used[fd % FD_CHUNK / 64]);
+    return fd == 0 ? GET(t->used) & ~SMALL_USED : 0;
 }
 
 /* The slots of numbers from fd on, in one chunk. */
@@ -345,13 +355,13 @@ static struct file **slots_at(const struct file_table *t, unsigned fd)
    user. */
 static unsigned next_word(const struct file_table *t, unsigned fd)
 {
-    unsigned end = t->more ? FD_MAX : t->chunk0 ? FD_CHUNK : 64;
+    unsigned end = GET(t->more) ? FD_MAX : GET(t->chunk0) ? FD_CHUNK : 64;
 
     fd += 64;
     for (unsigned i = 0; i < STEPS && fd < end && !in_use(t, fd); i++) {
         const struct fd_chunk *c = chunk_of(t, fd);
 
-        fd = c && c->count ? fd + 64 : (fd / FD_CHUNK + 1) * FD_CHUNK;
+        fd = c && GET(c->count) ? fd + 64 : (fd / FD_CHUNK + 1) * FD_CHUNK;
     }
     return fd < end ? fd : FD_MAX;
 }
@@ -466,11 +476,11 @@ static struct file *const *slot_of(const struct file_table *t, uint64_t fd)
 struct file *fdtable_peek(const struct file_table *t, uint64_t fd, bool *cloexec)
 {
     struct file *const *slot = slot_of(t, fd);
-    struct file *f = slot ? __atomic_load_n(slot, __ATOMIC_RELAXED) : NULL;
+    struct file *f = slot ? GET(*slot) : NULL;
 
     if (f) {
         file_ref(f);
-        *cloexec = *cloexec_of(t, (unsigned)fd) >> fd % 64 & 1;
+        *cloexec = GET(*cloexec_of(t, (unsigned)fd)) >> fd % 64 & 1;
     }
     return f;
 }
@@ -487,7 +497,7 @@ bool fdtable_look(const struct file_table *t, uint64_t *fd)
     for (used = in_use(t, at) & ~UINT64_C(0) << from % 64; used; used &= used - 1) {
         struct file *const *slot = slot_of(t, at + bit_lowest(used));
 
-        if (slot && *slot) { /* otherwise it is reserved */
+        if (slot && GET(*slot)) { /* otherwise it is reserved */
             *fd = at + bit_lowest(used);
             return true;
         }
@@ -582,7 +592,7 @@ static __attribute__((noinline)) void fill_and_mark(struct file_table *t, struct
 {
     struct hold h = hold(t);
 
-    *slot_in(t, chunk_of(t, fd), fd) = f;
+    SET(*slot_in(t, chunk_of(t, fd), fd), f);
     if (cloexec) /* a number that was free has no mark */
         mark(t, fd, true);
     let_go(t, h);
@@ -593,7 +603,7 @@ static inline void fill(struct file_table *t, struct file *f, unsigned fd, bool 
     if (unlikely(fdtable_shared(t) || cloexec))
         fill_and_mark(t, f, fd, cloexec);
     else
-        *slot_in(t, chunk_of(t, fd), fd) = f;
+        SET(*slot_in(t, chunk_of(t, fd), fd), f);
 }
 
 void fd_fill(struct file_table *t, struct file *f, unsigned fd, bool cloexec)
@@ -638,7 +648,7 @@ int fd_replace(struct file_table *t, struct file *f, uint64_t fd, bool cloexec)
         return -EBUSY;
     }
     take(t, c, (unsigned)fd);
-    *slot_in(t, c, fd) = f;
+    SET(*slot_in(t, c, fd), f);
     mark(t, (unsigned)fd, cloexec);
     let_go(t, h);
     if (old)
@@ -654,7 +664,7 @@ static inline struct file *take_out(struct file_table *t, uint64_t fd, struct fd
     struct file **slot = slot_in(t, c, fd), *f = slot ? *slot : NULL;
 
     if (likely(f != NULL)) {
-        *slot = NULL;
+        SET(*slot, NULL);
         *empty = release(t, c, (unsigned)fd);
     }
     return f;

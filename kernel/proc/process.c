@@ -214,7 +214,7 @@ struct file_table *process_change_files(struct process *p, struct file_table *fi
     ipl_t ipl = spin_lock(&process_lock);
     struct file_table *before = p->files;
 
-    p->files = files;
+    __atomic_store_n(&p->files, files, __ATOMIC_RELAXED);
     spin_unlock(&process_lock, ipl);
     return before;
 }

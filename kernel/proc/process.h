@@ -104,8 +104,8 @@ struct process {
     /* Table lock. Only exec and exit change it, when one thread is left, so the process's own
      * threads read it without the lock. NULL from exit on. */
     struct aspace *aspace;
-    /* Changed as aspace is. Others look into the table as fd_remote.c does, or while all threads
-     * are stopped (validate.c). NULL from exit on. */
+    /* Changed as aspace is; atomic. Others look into the table as fd_remote.c does, or while all
+     * threads are stopped (validate.c). NULL from exit on. */
     struct file_table *files;
     struct fs_context *fs; /* &own_fs, or a shared one; changed by its only user, in clone */
     struct fs_context own_fs;
