@@ -208,7 +208,8 @@ def quick() -> list[Case]:
     work = {"names": 6000, "users": 3, "think": 20000, "pairs": 80, "transactions": 1}
     shape = {"blocks": 1000, "small": 800, "used": 4 << 20}
     lists = {"lal": "0,512"}
-    comb = work | {"names": 2000, "blocks": 1000, "small": 0, "comb": 1}
+    # With fewer transactions the order of turns alone decides who waits.
+    comb = work | {"names": 2000, "blocks": 1000, "small": 0, "comb": 1, "transactions": 4}
     watch = WATCH.format(before=0.3, look=0.05, after=0.5, traced=0.5, interval=0.05)
     return [
         Case("uptime", _words(**work, **shape, **lists, series=2), watch=MEMORY.format(0.3)),
