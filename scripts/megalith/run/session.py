@@ -340,7 +340,12 @@ class Session:
                 if self._quit:
                     return STATUS_INTERRUPTED
                 if self.replayed is not None:
-                    # The end of the recording, which may be later than the end of the run.
+                    # The end of the recording, which may be later than the end of the run. Only a
+                    # debugger has a use for what a kernel does that has panicked and said so.
+                    if machine.settings.gdb:
+                        quiet = None
+                    if quiet is not None and now >= quiet:
+                        return self._after_panic()
                     if self._over(now):
                         return self._after_timeout()
                 elif self.panic is not None:
@@ -358,7 +363,7 @@ class Session:
                     return STATUS_PANIC
                 self._arrange_input(selector, now)
                 check = self._next_check
-                limits = (check, ending, quiet) if self.replayed is None else (check,)
+                limits = (check, quiet, ending) if self.replayed is None else (check, quiet)
                 times = [t for t in (*limits, self._lines.due) if t is not None]
                 if self._input_ended and self.interactive:
                     times.append(self._next_end)
