@@ -1,7 +1,7 @@
 // SOURCES: kernel/boot_word.c kernel/boot_config.c kernel/base/cpio.c kernel/base/string_extra.c
 // SOURCES: sysman/config.c sysman/params.c
 // TARGETS: kernel/boot_word.c kernel/boot_config.c sysman/params.c
-// RUNS: 15000
+// RUNS: 8000
 /*
  * The input of the early boot: the words of the command line, compared with a simple parser, and
  * the parameters of the initrd's configuration blob, which is well formed but has any names and

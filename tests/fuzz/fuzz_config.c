@@ -1,6 +1,6 @@
 // SOURCES: sysman/config.c sysman/params.c
 // TARGETS: sysman/config.c sysman/params.c
-// RUNS: 15000
+// RUNS: 8000
 /*
  * The parser of the configuration blob. A configuration that it accepts is encoded again here,
  * according to sysman/FORMAT.md, and must give exactly the same bytes: so every byte was checked

@@ -6,7 +6,7 @@
 // SOURCES: kernel/base/treap.c
 // SOURCES: kernel/base/cpio.c kernel/base/string_extra.c
 // TARGETS: kernel/fs/initrd.c kernel/base/cpio.c
-// RUNS: 10000
+// RUNS: 4000
 /*
  * The initrd's archive, from its bytes to the tree of names. The reader never reads beyond the
  * archive, which is copied to a block of its exact length. Everything that is in the tree

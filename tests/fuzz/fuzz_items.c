@@ -6,7 +6,7 @@
 // SOURCES: sysman/params.c sysman/config.c kernel/lnm/lnm_list.c kernel/sys/vms/target.c
 // TARGETS: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
 // TARGETS: kernel/sys/vms/getjpi.c kernel/sys/vms/target.c
-// RUNS: 3000
+// RUNS: 1500
 /*
  * Item lists, descriptors and argument blocks of a hostile program: $CRELNM, $TRNLNM, $DELLNM,
  * $CRELNT and $GETJPI on user memory whose contents the input defines and of which a part is

@@ -4,7 +4,7 @@
 // SOURCES: kernel/lnm/lnm_order.c kernel/quota/account.c
 // TARGETS: kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
 // TARGETS: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c
-// RUNS: 4000
+// RUNS: 2500
 /*
  * Logical names compared with a plain model: processes are created, forked and ended, and leave
  * their jobs; names in all access modes, with and without NO_ALIAS, are defined, superseded and

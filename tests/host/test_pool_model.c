@@ -11,7 +11,7 @@
 #define POOL_BYTES 0x100000ul
 #include "pool_model.h"
 
-#define SEQUENCES 120u
+#define SEQUENCES 80u
 #define LENGTH    3000u
 
 /* Half of the sequences use only small blocks of paged pool, where lists and gaps matter most. */

@@ -508,6 +508,7 @@ static void victim(const struct call *c, uint64_t life_ns, bool by_alarm)
 struct outcome {
     uint64_t after_ns; /* from the alarm to the end of the victim */
     uint32_t steps;    /* in user mode, after it was killed */
+    int status;        /* of the victim, as waitpid() has it */
     bool ended;        /* by the signal */
 };
 
@@ -535,6 +536,7 @@ static struct outcome kill_once(const struct call *c, bool by_alarm)
     }
     o.ended = waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
               WTERMSIG(status) == (by_alarm ? SIGALRM : SIGKILL);
+    o.status = status;
     if (by_alarm) /* after SIGKILL the victim may have had the CPU already */
         o.after_ns = now() - shared->began_ns - life;
     else
@@ -667,6 +669,9 @@ int main(int argc, char **argv)
             bool by_alarm = round % 2 == 0 && calls[k].shift_max != NO_ALARM;
             struct outcome o = kill_once(&calls[k], by_alarm);
 
+            if (!o.ended)
+                diag("%s, by %s: status %#x", calls[k].name, by_alarm ? "alarm" : "kill",
+                     (unsigned)o.status);
             ended &= o.ended;
             steps = o.steps > steps ? o.steps : steps;
             most = o.after_ns > most ? o.after_ns : most;

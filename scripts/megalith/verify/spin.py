@@ -72,13 +72,13 @@ PLANTED = tuple(
             "TURNS=1 NO_FIXUP",
         ),
         "shpt": (
-            "PLAIN_STORE",
-            "LOSER_KEEPS",
+            "ALONE PLAIN_STORE",
+            "ALONE LOSER_KEEPS",
             "DROP_BEFORE_FLUSH",
             "NO_FLUSH",
             "NO_FLUSH_UNSHARE",
             "FREE_AT_DELETE",
-            "TEMPORARY SHARE_THE_DEAD",
+            "ALONE TEMPORARY SHARE_THE_DEAD",
         ),
     }.items()
     for words in faults
