@@ -206,8 +206,8 @@ static uint64_t of_kind(char kind)
         return 24;
     case 's': /* signal */
         return 1 + draw(40);
-    case 'i': /* process: itself, or one that does not exist */
-        return draw(2) ? 0 : 30000 + draw(100);
+    case 'i': /* process: itself, or one that does not exist, beside whichever others */
+        return draw(2) ? 0 : (1u << 30) + draw(100);
     case '0':
         return 0;
     case '1':
