@@ -381,6 +381,16 @@ static void processors(void)
     ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 15 &&
            memcmp(name, "Tsunami Clipper", 16) == 0,
        "HW_NAME is what /proc/cpuinfo says");
+    list[0].ile3$w_code = SYI$_VERSION;
+    ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 8 &&
+           memcmp(name, "V7.1    ", 9) == 0,
+       "VERSION is that of the services, in eight characters");
+    list[0].ile3$w_code = SYI$_NODE_SWVERS;
+    ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 4 && memcmp(name, "V7.1", 5) == 0,
+       "NODE_SWVERS");
+    list[0].ile3$w_code = SYI$_NODE_SWTYPE;
+    ok(sys$getsyiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == 4 && memcmp(name, "VMS ", 5) == 0,
+       "NODE_SWTYPE");
 }
 
 /* ---- other processes ---- */

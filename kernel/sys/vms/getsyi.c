@@ -185,7 +185,14 @@ static const struct {
     uint16_t code;
     const char *text;
 } texts[] = {
-    {SYI$_NODENAME, VMS_NODE_NAME}, {SYI$_ARCH_NAME, "Alpha"}, {SYI$_HW_NAME, "Tsunami Clipper"}};
+    {SYI$_NODENAME, VMS_NODE_NAME},
+    {SYI$_ARCH_NAME, "Alpha"},
+    {SYI$_HW_NAME, "Tsunami Clipper"},
+    /* The version of the services, which programs ask for to find out what they may call */
+    {SYI$_VERSION, "V7.1    "},
+    {SYI$_NODE_SWTYPE, "VMS "},
+    {SYI$_NODE_SWVERS, "V7.1"},
+};
 
 /* ---- items ---- */
 
