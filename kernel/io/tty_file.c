@@ -182,9 +182,11 @@ static long take_parts(struct tty *t, const struct file_part *part, unsigned n, 
         for (size_t at = 0, k; at < part->nbytes && !stop; at += k) {
             ipl_t ipl = spin_lock(&t->lock);
 
-            k = t->changes != changes ? 0
-                                      : tty_take_locked(t, (uint8_t *)part->base + at,
-                                                        MIN(part->nbytes - at, TTY_CHUNK), &stop);
+            /* It begins when read() would: a line or VMIN characters are there. */
+            k = t->changes != changes || (!done && !tty_readable_locked(t))
+                    ? 0
+                    : tty_take_locked(t, (uint8_t *)part->base + at,
+                                      MIN(part->nbytes - at, TTY_CHUNK), &stop);
             spin_unlock(&t->lock, ipl);
             done += (long)k;
             if (!k)

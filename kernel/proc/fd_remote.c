@@ -65,7 +65,9 @@ static void on_cpu(void *arg)
     const struct process *p = process_self();
     const struct file_table *t = p ? __atomic_load_n(&p->files, __ATOMIC_RELAXED) : NULL;
 
-    if (!t || p->pid != l->pid || p->start_ns != l->start_ns || fdtable_shared(t) ||
+    /* Acquire: `owner` is not that of a time when there were others (lock_shared in fdtable.c). */
+    if (!t || p->pid != l->pid || p->start_ns != l->start_ns ||
+        __atomic_load_n(&t->others, __ATOMIC_ACQUIRE) != 0 ||
         __atomic_load_n(&t->owner, __ATOMIC_RELAXED) != thread_self())
         return;
     l->result = ptrace_access_of(l->caller, p);
@@ -124,6 +126,14 @@ int fd_remote_get(uint32_t pid, uint64_t start_ns, uint64_t fd, struct file **ou
     *out = l.file;
     *cloexec = l.cloexec;
     return l.file ? 0 : -EBADF;
+}
+
+int fd_remote_has(uint32_t pid, uint64_t start_ns, uint64_t fd)
+{
+    struct look l = {.pid = pid, .start_ns = start_ns, .next = true, .fd = fd};
+    int err = look_once(&l);
+
+    return err ? err : l.found && l.fd == fd ? 0 : -EBADF;
 }
 
 int fd_remote_next(uint32_t pid, uint64_t start_ns, uint64_t *fd)

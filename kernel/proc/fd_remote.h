@@ -15,6 +15,8 @@ struct file;
  * descriptor. 0; -ESRCH: the process ends or has ended; -EPERM; -EBADF: fd has no file; -EINTR: the
  * caller is to end. */
 int fd_remote_get(uint32_t pid, uint64_t start_ns, uint64_t fd, struct file **out, bool *cloexec);
+/* Has descriptor fd a file? 0, or an error as above. */
+int fd_remote_has(uint32_t pid, uint64_t start_ns, uint64_t fd);
 /* Set *fd to the lowest number from *fd on that has a file. 0; -EBADF: there is none; or as
  * above. */
 int fd_remote_next(uint32_t pid, uint64_t start_ns, uint64_t *fd);

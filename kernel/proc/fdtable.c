@@ -20,7 +20,8 @@ static __attribute__((noinline)) ipl_t lock_shared(struct file_table *t)
     ipl_t ipl = spin_lock(&t->lock);
 
     __atomic_store_n(&t->owner, thread_self(), __ATOMIC_RELAXED); /* if it is the only one now */
-    __atomic_store_n(&t->others, t->others - t->gone, __ATOMIC_RELAXED);
+    /* With the acquire of on_cpu() (fd_remote.c): who sees no others sees this owner too. */
+    __atomic_store_n(&t->others, t->others - t->gone, __ATOMIC_RELEASE);
     t->gone = 0;
     return ipl;
 }

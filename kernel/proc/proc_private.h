@@ -7,8 +7,6 @@
 /* Replace the address space of the current process by as (NULL: none). Returns the old one, with
  * its reference. The caller is the only thread. Takes the table lock. */
 struct aspace *process_change_space(struct process *p, struct aspace *as);
-/* The same for its table of files. */
-struct file_table *process_change_files(struct process *p, struct file_table *files);
 /* Copy what a child inherits and what other threads of the current process may change meanwhile. */
 void process_copy_identity(struct process *to, struct process *from);
 /* Free a child that has no thread yet and is not in the table. IPL 0; may wait. */

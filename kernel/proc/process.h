@@ -104,8 +104,8 @@ struct process {
     /* Table lock. Only exec and exit change it, when one thread is left, so the process's own
      * threads read it without the lock. NULL from exit on. */
     struct aspace *aspace;
-    /* Changed as aspace is; atomic. Others look into the table as fd_remote.c does, or while all
-     * threads are stopped (validate.c). NULL from exit on. */
+    /* Changed as aspace is, and by close_range; atomic. Others look into the table as fd_remote.c
+     * does, or while all threads are stopped (validate.c). NULL from exit on. */
     struct file_table *files;
     struct fs_context *fs; /* &own_fs, or a shared one; changed by its only user, in clone */
     struct fs_context own_fs;
@@ -310,6 +310,10 @@ void process_set_session_locked(struct process *p);
 long process_clone(uint64_t flags, vaddr_t usp, vaddr_t parent_tid, vaddr_t child_tid,
                    uint64_t tls);
 
+/* Replace the table of files of the current process (NULL: none). Returns the old one, with its
+ * reference, which no other process finds from now on. The caller is the only thread. Takes the
+ * table lock. */
+struct file_table *process_change_files(struct process *p, struct file_table *files);
 /* execve of the current process; argv and envp are user addresses. On success the frame at
  * kstack_top starts the new program. On error, a negative errno, nothing has changed. IPL 0;
  * waits. */

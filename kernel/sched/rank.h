@@ -76,17 +76,17 @@ enum mutex_rank {
                               hence below MUTEX_ASPACE */
     MUTEX_FUTEX_PI = 18,   /* some futexes with inheritance; no page faults while it is held */
     MUTEX_SOCKET = 19,     /* receiving from one socket, also into a pipe; as MUTEX_INODE */
-    MUTEX_PROCESS = 19,    /* the break of one process */
-    MUTEX_DISK = 19,       /* parts of sectors of one disk; user memory is copied meanwhile */
-    MUTEX_EXT4 = 19,       /* metadata of one ext4 file system; the disk is waited for meanwhile */
-    MUTEX_HUGE_FAULT = 19, /* faults on private huge pages */
-    MUTEX_ASPACE = 20,     /* map of one address space (fork: the parent's, then the child's) */
-    MUTEX_SHARE = 21,      /* which files of a shared folder or a disk are known; taken by faults */
-    MUTEX_IPC = 21,        /* one set of semaphores, or queue of messages */
-    MUTEX_EXT4_BLOCKS = 22, /* blocks of memory of libext2fs */
-    MUTEX_FLIGHT = 22,      /* which files are in messages of sockets */
-    MUTEX_HUGE_POOL = 23,   /* which huge pages are free */
-    MUTEX_NOTIFY = 24,      /* watches of some inodes, while they report */
+    MUTEX_PROCESS = 20,    /* the break of one process */
+    MUTEX_DISK = 20,       /* parts of sectors of one disk; user memory is copied meanwhile */
+    MUTEX_EXT4 = 20,       /* metadata of one ext4 file system; the disk is waited for meanwhile */
+    MUTEX_HUGE_FAULT = 21, /* faults on private huge pages, also while user memory is copied */
+    MUTEX_ASPACE = 22,     /* map of one address space (fork: the parent's, then the child's) */
+    MUTEX_SHARE = 23,      /* which files of a shared folder or a disk are known; taken by faults */
+    MUTEX_IPC = 23,        /* one set of semaphores, or queue of messages */
+    MUTEX_EXT4_BLOCKS = 24, /* blocks of memory of libext2fs */
+    MUTEX_FLIGHT = 24,      /* which files are in messages of sockets */
+    MUTEX_HUGE_POOL = 25,   /* which huge pages are free */
+    MUTEX_NOTIFY = 26,      /* watches of some inodes, while they report */
     MUTEX_PGDYN = 40,       /* paged pool, variable list */
 };
 

@@ -259,7 +259,7 @@ void sched_enqueue_new(struct thread *t)
 {
     ipl_t ipl = ipl_raise(IPL_CLOCK);
     struct thread *self = thread_self();
-    struct runq *rq = runq_self();
+    struct runq *rq = runq_self(), *first;
 
     spin_lock_at_ipl(&rq->lock);
     t->nice = self->nice;
@@ -267,8 +267,11 @@ void sched_enqueue_new(struct thread *t)
     if (unlikely(self->lent)) /* that is its own alone */
         fair_set_weight(&t->fair, fair_weight_of_nice(t->nice));
     spin_unlock_at_ipl(&rq->lock);
+    /* Others may find t already, and rely on it that it does not run (thread_while_off_cpu). */
+    first = runq_lock_of(t);
     thread_state_set_locked(t, THREAD_RUNNABLE);
     thread_set_cpu(t, rq->several ? choose_cpu(t, cpu_id()) : cpu_id());
+    spin_unlock_at_ipl(&first->lock);
     runq_deliver(t);
     ipl_restore(ipl);
 }

@@ -164,10 +164,11 @@ static inline bool thread_may_hurry(const struct thread *t)
 }
 
 /* Is t, which gives up the CPU to others, to be the first of its user again? If what it holds or
-   wants last is a file's mutex, under which a call may copy as much as its caller likes, only while
-   it may hurry. The other mutexes guard what all users need: if their holder waited for the others
-   of its user, each hold would keep everybody waiting for a second. And the ticks that are counted
-   do not measure one hold: they may have met t in one short hold after another. */
+   wants last is a file's or a socket's mutex, under which a call may copy as much as its caller
+   likes, only while it may hurry. The other mutexes guard what all users need: if their holder
+   waited for the others of its user, each hold would keep everybody waiting for a second. And the
+   ticks that are counted do not measure one hold: they may have met t in one short hold after
+   another. */
 static inline bool thread_comes_first(const struct thread *t)
 {
     const struct mutex *last;
@@ -177,7 +178,7 @@ static inline bool thread_comes_first(const struct thread *t)
     last = __atomic_load_n(&t->wants, __ATOMIC_RELAXED);
     if (!last)
         last = t->held[t->held_mutexes - 1];
-    return last->rank != MUTEX_INODE || t->grace < SCHED_GRACE_TICKS;
+    return last->rank < MUTEX_INODE || last->rank > MUTEX_SOCKET || t->grace < SCHED_GRACE_TICKS;
 }
 
 /* Put t on rq, locked, to which it belongs, or take it off. */

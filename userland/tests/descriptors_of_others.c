@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -487,6 +488,55 @@ static void at_the_end(void)
     ok(1, "and who looks is killed");
 }
 
+/* ---- files that end, and tables that are given back, at any moment ---- */
+
+/* The last reference of an epoll instance, whose end takes a mutex of its own. */
+static void ends_files(void)
+{
+    for (;;)
+        close(epoll_create1(0));
+}
+
+/* A table that is shared for a moment, and left for an own one. */
+static void leaves_tables(void)
+{
+    for (;;) {
+        pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+        if (pid == 0)
+            syscall(SYS_exit_group, 0);
+        syscall(SYS_close_range, 2000u, 3000u, 2u /* CLOSE_RANGE_UNSHARE */);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+static void storms(void)
+{
+    static void (*const storm[])(void) = {ends_files, leaves_tables};
+
+    for (unsigned n = 0; n < 2; n++) {
+        unsigned wrong = 0;
+        pid_t pid = fork();
+        struct stat st;
+        int p;
+
+        if (pid == 0)
+            storm[n]();
+        p = open_pid(pid);
+        for (unsigned k = 0; k < 2000; k++) {
+            int fd = get(p, 3);
+
+            wrong += fd < 0 && errno != EBADF;
+            close(fd);
+            wrong += lstat(in_proc(pid, "fd", 3), &st) != 0 && errno != ENOENT;
+            wrong += lstat(in_proc(pid, "fd", 1), &st) != 0;
+        }
+        end(pid);
+        close(p);
+        is(wrong, 0, n ? "a table is left for another one" : "files end while others look");
+    }
+}
+
 int main(void)
 {
     shared = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -495,5 +545,6 @@ int main(void)
     permission();
     meanwhile();
     at_the_end();
+    storms();
     return tap_done();
 }

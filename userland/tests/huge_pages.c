@@ -19,6 +19,7 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -483,6 +484,35 @@ static void private_forked(void)
     is(nfree(), POOL, "all are back");
 }
 
+/* The kernel copies to a huge page that a child shares, with the mutex of what it copies from. */
+static int received(void *arg)
+{
+    static const char text[] = "into a page of the parent's";
+    volatile char *p = arg;
+    int s[2], d[2];
+    ssize_t n[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, s) != 0 || socketpair(AF_UNIX, SOCK_DGRAM, 0, d) != 0)
+        return 1;
+    write(s[0], text, sizeof(text));
+    write(d[0], text, sizeof(text));
+    n[0] = read(s[1], (void *)p, 100);
+    n[1] = read(d[1], (void *)(p + HUGE), 100);
+    if (n[0] != sizeof(text) || n[1] != sizeof(text))
+        return 2;
+    return strcmp((char *)p, text) != 0 || strcmp((char *)p + HUGE, text) != 0;
+}
+
+static void private_received(void)
+{
+    volatile char *p = map(2 * HUGE, MAP_PRIVATE);
+
+    fill(p, 2 * HUGE, 1);
+    is(in_child(received, (void *)p), 0, "sockets are read into huge pages that are copied for it");
+    is(differing(p, 2 * HUGE, 1), 0, "and the parent's stay as they are");
+    munmap((void *)p, 2 * HUGE);
+}
+
 /* All of the pool is in use, so that nothing can be copied. */
 static int lacks(void *arg)
 {
@@ -800,6 +830,7 @@ int main(void)
     replaced();
     private_alone();
     private_forked();
+    private_received();
     private_short();
     private_races();
     private_killed();

@@ -404,8 +404,7 @@ static int unshare_files(void)
     new = fdtable_fork(old);
     if (!new)
         return -ENOMEM;
-    p->files = new;
-    fdtable_release(old);
+    fdtable_release(process_change_files(p, new));
     return 0;
 }
 

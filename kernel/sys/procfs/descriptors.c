@@ -3,6 +3,7 @@
 #include "kernel/base/format.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
+#include "kernel/io/tty.h"
 #include "kernel/proc/fd_remote.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/pidfd.h"
@@ -106,8 +107,8 @@ static int show_info(const struct proc_inode *i, struct proc_text *t)
     err = f->ops->stat(f, &st);
     if (!err) {
         proc_print(t, "pos:\t%ld\nflags:\t0%o\nmnt_id:\t%lu\nino:\t%lu\n",
-                   f->inode ? __atomic_load_n(&f->pos, __ATOMIC_RELAXED) : 0, flags,
-                   f->inode ? (uint64_t)f->inode->fs->dev : 0, st.ino);
+                   f->inode && !tty_of_file(f) ? __atomic_load_n(&f->pos, __ATOMIC_RELAXED) : 0,
+                   flags, f->inode ? (uint64_t)f->inode->fs->dev : 0, st.ino);
         if (!pidfd_target(f, &pid, &start_ns))
             proc_print(t, "Pid:\t%d\n", pidfd_process(f) ? (int)pid : -1);
     }
@@ -118,21 +119,28 @@ static int show_info(const struct proc_inode *i, struct proc_text *t)
 static const struct proc_entry info_entry = {
     .name = "", .mode = S_IFREG | 0444, .record = show_info};
 
+/* Has the process such a descriptor? Errors are those of file_of(). Takes no reference: the caller
+ * holds a directory's mutex, with which the last one must not be dropped. */
+static int exists(const struct proc_id *who, uint64_t fd)
+{
+    int err;
+
+    if (is_own(who))
+        return fd < FD_MAX && fd_next(process_self()->files, fd) == fd ? 0 : -ENOENT;
+    err = fd_remote_has(who->pid, who->start_ns, fd);
+    return err ? error_of(err) : 0;
+}
+
 static int find(const struct proc_inode *dir, const struct fs_name *name,
                 const struct proc_entry *entry, struct inode **out)
 {
-    struct file *f;
-    bool cloexec;
     uint32_t fd;
     int err;
 
     if (!proc_name_number(name, &fd))
         return -ENOENT;
-    err = file_of(&dir->who, fd, &f, &cloexec);
-    if (err)
-        return err;
-    file_unref(f);
-    return proc_inode_create(dir, entry, &dir->who, fd, out);
+    err = exists(&dir->who, fd);
+    return err ? err : proc_inode_create(dir, entry, &dir->who, fd, out);
 }
 
 static int next(const struct proc_inode *dir, uint64_t from, uint64_t *number)
