@@ -61,7 +61,8 @@ struct rmap_walk {
 /* Change one PTE; the caller counts. Both locks held. True: it was cleared. */
 static bool restrict_pte(struct rmap_walk *w, pte_t *p, vaddr_t va, struct tb_gather *g)
 {
-    pte_t old = *p;
+    /* One that is private, a fault may change meanwhile. */
+    pte_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
 
     if (!pte_maps_page(va, old) || !(old & PTE_SW_SHARED))
         return false;

@@ -282,10 +282,12 @@ int object_fault(struct aspace *as, struct map_entry *e, vaddr_t va, bool write)
 
     while (!err && !done) {
         ipl_t ipl = spin_lock(e->object->lock);
-        pte_t old = *p;
+        pte_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
 
-        if (pte_maps_page(va, old) && pte_is_private(old)) { /* no reverse walk changes it */
+        /* No reverse walk changes it, but another thread's fault may, without this lock. */
+        if (pte_maps_page(va, old) && pte_is_private(old)) {
             spin_unlock(e->object->lock, ipl);
+            __atomic_thread_fence(__ATOMIC_ACQUIRE); /* with what the page has, as pt_load() */
             err = anon_fault_present(as, e, va, p, old, write);
             break;
         }
