@@ -88,7 +88,8 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
         } else if (s) {
             s++;
         }
-        if (!s || pte_maps_page(va, *p))
+        /* A private one, another thread's fault may change meanwhile. */
+        if (!s || pte_maps_page(va, __atomic_load_n(p, __ATOMIC_RELAXED)))
             continue;
         slot = *s;
         if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)

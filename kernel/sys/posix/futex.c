@@ -290,24 +290,28 @@ static bool leave(struct futex_waiter *w)
     return !there;
 }
 
+/* 0: the word has that value; -EAGAIN: it has another one; -EFAULT. */
+static long expect(vaddr_t word, uint32_t expected)
+{
+    uint32_t v;
+
+    if (copyin_u32(&v, word) != 0)
+        return -EFAULT;
+    return v != expected ? -EAGAIN : 0;
+}
+
 /* Wait by w, whose name is held. The word is read before too, so that who comes too late does not
  * take a wake-up away from others. */
 static long wait_named(struct futex_waiter *w, vaddr_t word, uint32_t expected, uint32_t bits,
                        uint64_t deadline)
 {
-    uint32_t v;
-    long err = 0;
+    long err = expect(word, expected);
 
-    if (copyin_u32(&v, word) != 0)
-        return -EFAULT;
-    if (v != expected)
-        return -EAGAIN;
+    if (err)
+        return err;
     enter(w, bits);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (copyin_u32(&v, word) != 0)
-        err = -EFAULT;
-    else if (v != expected)
-        err = -EAGAIN;
+    err = expect(word, expected);
     if (err) {
         if (leave(w))
             (void)wake_named(&w->name, 1, bits);
@@ -484,19 +488,13 @@ static bool withdraw(struct pi_waiter *pi)
 static long wait_requeued(struct requeued *q, vaddr_t word, vaddr_t lock, uint32_t expected,
                           uint64_t deadline)
 {
-    uint32_t v;
-    long err = 0;
+    long err = expect(word, expected);
 
-    if (copyin_u32(&v, word) != 0)
-        return -EFAULT;
-    if (v != expected)
-        return -EAGAIN;
+    if (err)
+        return err;
     enter(&q->w, ANY_BIT);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (copyin_u32(&v, word) != 0)
-        err = -EFAULT;
-    else if (v != expected)
-        err = -EAGAIN;
+    err = expect(word, expected);
     if (err && futex_pi_withdraw(&q->lock, &q->pi, withdraw)) {
         wait_finish(&q->pi.waiter);
         return err;
