@@ -39,6 +39,7 @@ OWN = {
         *("WIDTH", "LEFT", "ROWS", "ROW_HEIGHT"),
         # of the page to explore
         *("ALL_MAPPINGS_MAX", "MAPPINGS_MAX", "CELLS", "RUNS_MAX", "COLLECT_SECONDS"),
+        "SETTINGS",  # of matplotlib
         "ABBREVIATIONS",  # bytes of a table in a file of programs
     },
 }

@@ -13,7 +13,7 @@ from lib.processes import descendants, wait_for, words_of
 from megalith.run.paths import TOP
 
 
-@pytest.mark.parametrize("tool", ["memmap", "planted"])
+@pytest.mark.parametrize("tool", ["memmap", "tbmap", "planted"])
 def test_interrupted(tool: str, tmp_path: Path) -> None:
     words = ["lock_unmap"]
     asleep: list[str] = []  # what was seen of it, as long as it sleeps
@@ -31,7 +31,7 @@ def test_interrupted(tool: str, tmp_path: Path) -> None:
             asleep.append(switches[1])
         return len(asleep) >= 20 and len(set(asleep[-20:])) == 1  # the same sleep for long
 
-    if tool == "memmap":
+    if tool in ("memmap", "tbmap"):
         words = [str(tmp_path / "state")]
         os.mkfifo(words[0])
     with subprocess.Popen(

@@ -443,7 +443,18 @@ def test_files_of_the_working_folder_are_not_imported(tmp_path: Path) -> None:
     """A file of the user's is no module of the tools, whatever it is called."""
     for name in ("random", "json", "shutil", "megalith", "sysman"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')\n")
-    tools = ("run", "sda", "memmap", "save", "sysman", "bench", "schedules", "profile", "planted")
+    tools = (
+        "run",
+        "sda",
+        "memmap",
+        "tbmap",
+        "save",
+        "sysman",
+        "bench",
+        "schedules",
+        "profile",
+        "planted",
+    )
     for tool in tools:
         command = [TOP / "scripts" / tool, "--help"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -13,14 +13,7 @@ from matplotlib.axes import Axes  # noqa: E402
 
 from megalith.bench import figures, growth, hashed, pool, translation  # noqa: E402, translation
 from megalith.bench.figures import Row, gib, kind, pick  # noqa: E402
-
-SETTINGS = {
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "megalith",  # the same rows give the same file
-    "font.size": 9,
-    "axes.grid": True,
-    "grid.color": "#ddd",
-}
+from megalith.debug.drawing import SETTINGS, save  # noqa: E402
 
 
 def _axes(ax: Axes, title: str, x: str, y: str) -> None:
@@ -172,7 +165,7 @@ def _save(draw: Callable[[Axes], None], path: Path, size: tuple[float, float]) -
     with matplotlib.rc_context(SETTINGS):
         figure, ax = pyplot.subplots(figsize=size, layout="constrained")
         draw(ax)
-        figure.savefig(path, metadata={"Date": None})
+        save(figure, path)
         pyplot.close(figure)
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from megalith.debug.drawing import cell, size
 from megalith.debug.inventory import KINDS, PAGE_SIZE, Physical, Space, physical, space
 from megalith.debug.layouts import Kernel
 from megalith.debug.saved import NotMapped, SavedError, SavedState
@@ -69,15 +70,6 @@ COLUMNS = 64  # of the terminal's picture
 WIDE = 90  # columns of a terminal that the table of an address space fits into with wide gaps
 LEGEND_COLUMNS = 3  # of the SVG: "shared table: 131,072,000 pages, 1000 GiB" fits
 SMALLEST = 1.0  # pixels: a page among 131 million is still visible
-
-
-def size(npages: int) -> str:
-    """A number of pages as an amount of memory, in a suitable unit."""
-    nbytes = npages * PAGE_SIZE
-    for unit, shift in (("GiB", 30), ("MiB", 20)):
-        if nbytes >= 1 << shift:
-            return f"{nbytes / (1 << shift):.4g} {unit}"
-    return f"{nbytes >> 10} KiB"
 
 
 class Svg:
@@ -235,17 +227,10 @@ def cells(memory: Physical, count: int) -> list[str]:
     found = [dict.fromkeys(KINDS, 0.0) for _ in range(count)]
     for run in memory.runs:
         first, last = run.first * count // memory.end, (run.end - 1) * count // memory.end
-        for cell in range(first, last + 1):
-            a, b = cell * memory.end / count, (cell + 1) * memory.end / count
-            found[cell][run.kind] += min(b, run.end) - max(a, run.first)
+        for place in range(first, last + 1):
+            a, b = place * memory.end / count, (place + 1) * memory.end / count
+            found[place][run.kind] += min(b, run.end) - max(a, run.first)
     return [max(shares, key=lambda kind: shares[kind]) for shares in found]
-
-
-def cell(console: Console, kind: str) -> Text:
-    """Representation of a kind in the terminal."""
-    if console.color_system is None or console.no_color:
-        return Text(LETTERS[kind])
-    return Text("·") if kind == "hole" else Text("█", COLOURS[kind])
 
 
 def print_physical(console: Console, memory: Physical) -> None:
@@ -254,11 +239,11 @@ def print_physical(console: Console, memory: Physical) -> None:
     for row in range(ROWS):
         line = Text(f"{row * memory.end // ROWS * PAGE_SIZE:#14x} ")
         for kind in kinds[row * COLUMNS : (row + 1) * COLUMNS]:
-            line.append_text(cell(console, kind))
+            line.append_text(cell(console, LETTERS[kind], COLOURS[kind]))
         console.print(line)
     table = Table("", "kind", "pages", "size", box=None)
     for kind, npages in memory.totals().items():
-        table.add_row(cell(console, kind), kind, str(npages), size(npages))
+        table.add_row(cell(console, LETTERS[kind], COLOURS[kind]), kind, str(npages), size(npages))
     console.print(table)
     if memory.reservations:
         table = Table("reservation", "pages", "in use", "tables", "first PFN", box=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -28,9 +29,10 @@ class Beside:
             print("scripts/run: the model of translation buffers left no results", file=sys.stderr)
             return False
         text = (folder / RESULTS).read_text()
-        if self.plan.json:
-            self.plan.json.write_text(text)
         names = report.Names(kernel, programs, plan.page_types(kernel))
+        if self.plan.json:
+            kinds = {"what": "kinds", "names": names.kinds}
+            self.plan.json.write_text(f"{text}{json.dumps(kinds)}\n")
         console = Console(stderr=True, width=110, highlight=False, markup=False, soft_wrap=True)
         found = report.read(text)
         report.show(found, names, self.plan.top, console)

@@ -1,7 +1,7 @@
 """The option --tb-model of scripts/run: what it asks for, and what the plugin is told.
 
 CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both]
-        [,vhpt=KIB[s][c][+...]][,top=N][,json=FILE][,trace=FILE][,check=on]
+        [,vhpt=KIB[s][c][+...]][,top=N][,json=FILE[,pages=on]][,trace=FILE][,check=on]
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HINTS = {"on": (3,), "off": (0,), "both": (3, 0)}
 HINT_OF_PAGES = {"1": 0, "8": 1, "64": 2, "512": 3}
 HELP = (
     "CHIP[+CHIP...][,hints=on|off|both|PAGES[+PAGES...]][,asn=on|off|both]"
-    "[,vhpt=KIB[s][c][+...]][,top=N][,json=FILE][,trace=FILE][,check=on]"
+    "[,vhpt=KIB[s][c][+...]][,top=N][,json=FILE[,pages=on]][,trace=FILE][,check=on]"
 )
 
 
@@ -44,6 +44,7 @@ class Plan:
     json: Path | None = None
     trace: Path | None = None
     check: bool = False
+    pages: bool = False  # misses by page over time, for scripts/tbmap
     vhpt_size: int = 0  # the parameter
 
     @property
@@ -92,7 +93,7 @@ def parse(text: str) -> Plan:
             found[name] = tuple(HINT_OF_PAGES[pages] for pages in value.split("+"))
         elif name == "vhpt":
             found["vhpts"] = tuple(map(vhpt_word, value.split("+")))
-        elif name == "check" and value in ("on", "off"):
+        elif name in ("check", "pages") and value in ("on", "off"):
             found[name] = value == "on"
         elif name == "top" and value.isdigit():
             found[name] = int(value)
@@ -101,6 +102,8 @@ def parse(text: str) -> Plan:
         else:
             raise ValueError(f"{word}: the form is {HELP}")
     plan = Plan(chips, **found)
+    if plan.pages and not plan.json:
+        raise ValueError("pages=on: it goes to the file of json=FILE, which is missing")
     if len(set(plan.models)) != len(plan.models) or len(plan.models) > MODELS_MAX:
         raise ValueError(f"{text}: 1 to {MODELS_MAX} different models run at once")
     return plan
@@ -163,11 +166,11 @@ def page_types(kernel: Path) -> dict[str, int]:
 def plugin_option(plan: Plan, kernel: Path, memory: int, out: Path) -> str:
     """What QEMU's -plugin takes. A comma in a name is doubled."""
     version = plugin_version()
-    sources = ["model.c", "vhpt.c", "guest.c", "plugin.c"]
+    sources = ["model.c", "vhpt.c", "guest.c", "pages.c", "plugin.c"]
     flags = ["-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={version}", "-lpthread"]
     words = [str(programs.compiled(f"plugin{version}", sources, flags)), f"out={out}"]
     words += [f"{name}={value:#x}" for name, value in layout(kernel, memory).items()]
     words += [f"model={chip}:{hints}:{asns}:{vhpt}" for chip, hints, asns, vhpt in plan.models]
     words += [f"trace={plan.trace.resolve()}"] if plan.trace else []
-    words += ["check=on"] if plan.check else []
+    words += [f"{name}=on" for name in ("check", "pages") if getattr(plan, name)]
     return ",".join(word.replace(",", ",,") for word in words)

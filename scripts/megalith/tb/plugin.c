@@ -16,10 +16,11 @@
  *
  * Arguments: out=FILE; model=CHIP:HINT:ASNS:TABLE, several (the largest hint, 0 to 3; 1: numbers; a
  * hashed page table as vhpt_parse() reads it, 0: none);
- * trace=FILE; check=on: compare each entry that is used, and each block of a hint, with the page
+ * trace=FILE; pages=on: misses of the first model by page over time (pages.h); check=on: compare each entry that is used, and each block of a hint, with the page
  * tables; the words of struct guest_layout.
  */
 #include "guest.h"
+#include "pages.h"
 #include "qemu.h"
 #include "trace.h"
 #include "vhpt.h"
@@ -48,7 +49,7 @@ static struct chosen {
     char vhpt_text[12];
 } chosen[MODELS_MAX];
 static unsigned nmodels;
-static bool check;
+static bool check, by_page;
 static unsigned told; /* the model whose counts the guest may read */
 static const char *out_name;
 static FILE *trace;
@@ -60,7 +61,17 @@ struct origin {
     uint8_t stream, kind, gh;
     char program[NAME_BYTES], section[NAME_BYTES];
     uint64_t misses[MODELS_MAX], doubles[MODELS_MAX];
+    struct area *area;
     struct origin *next;
+};
+
+/* The same less finely, so that there are few: misses by page (pages=on). */
+#define AREAS_MAX 128u /* the last one also has those for which there is none */
+
+struct area {
+    char program[NAME_BYTES], section[NAME_BYTES];
+    uint8_t kind;
+    struct pages_group pages;
 };
 
 #define BUCKETS 4096
@@ -77,6 +88,8 @@ struct cpu {
     uint64_t asns, rollovers;
     struct origin *origins[BUCKETS];
     uint64_t norigins;
+    struct area *areas[AREAS_MAX];
+    unsigned nareas;
 } __attribute__((aligned(64)));
 
 static struct cpu cpus[CPUS_MAX];
@@ -154,6 +167,38 @@ static uint64_t digest(uint64_t a, const char *text)
     return a;
 }
 
+static void no_memory(void)
+{
+    fputs("tb: out of memory\n", stderr);
+    exit(1);
+}
+
+static struct area *area_of(struct cpu *c, const struct origin *o)
+{
+    bool full = c->nareas >= AREAS_MAX - 1;
+    struct area *a;
+
+    for (unsigned i = 0; i < c->nareas; i++) {
+        a = c->areas[i];
+        if (a->kind == o->kind && strcmp(a->program, o->program) == 0 &&
+            strcmp(a->section, o->section) == 0)
+            return a;
+    }
+    if (c->nareas == AREAS_MAX)
+        return c->areas[AREAS_MAX - 1];
+    a = calloc(1, sizeof(*a));
+    if (!a)
+        no_memory();
+    if (!full) {
+        memcpy(a->program, o->program, NAME_BYTES);
+        memcpy(a->section, o->section, NAME_BYTES);
+        a->kind = o->kind;
+    } else {
+        snprintf(a->program, NAME_BYTES, "(others)");
+    }
+    return c->areas[c->nareas++] = a;
+}
+
 static struct origin *origin_of(struct cpu *c, enum tb_stream stream, uint64_t va, uint64_t pc)
 {
     struct tb_pte pte = guest_walk(c->root, va).page;
@@ -167,11 +212,10 @@ static struct origin *origin_of(struct cpu *c, enum tb_stream stream, uint64_t v
             strcmp(p->program, o.program) == 0 && strcmp(p->section, o.section) == 0)
             return p;
     p = malloc(sizeof(*p));
-    if (!p) {
-        fputs("tb: out of memory\n", stderr);
-        exit(1);
-    }
+    if (!p)
+        no_memory();
     *p = o;
+    p->area = by_page ? area_of(c, p) : NULL;
     p->next = *bucket;
     c->norigins++;
     return *bucket = p;
@@ -230,6 +274,9 @@ static void refer(unsigned cpu, enum tb_stream stream, uint64_t va, uint64_t pc)
             o = origin_of(c, stream, va, pc);
         o->misses[i]++;
         o->doubles[i] += (did & TB_DOUBLE) != 0;
+        if (i == 0 && o->area &&
+            !pages_count(&o->area->pages, page, instructions(OUTSIDE) + instructions(PALCODE)))
+            no_memory();
         if (check && !guest_block_agrees(c->root, va))
             c->disagreements++;
     }
@@ -437,6 +484,21 @@ static void write_counts(FILE *f, unsigned cpu, unsigned i)
             m->chip->data.most, m->chip->second.least, m->chip->second.most);
 }
 
+static void write_pages(FILE *f, unsigned cpu)
+{
+    for (unsigned i = 0; i < cpus[cpu].nareas; i++) {
+        const struct area *a = cpus[cpu].areas[i];
+
+        fprintf(f,
+                "{\"what\": \"pages\", \"cpu\": %u, \"program\": \"%s\", \"section\": \"%s\", "
+                "\"kind\": %u, \"pages\": %" PRIu64 ", \"width\": %" PRIu64 ", \"blocks\": ",
+                cpu, a->program, a->section, a->kind, UINT64_C(1) << a->pages.shift,
+                UINT64_C(1) << pages_width(&a->pages));
+        pages_write(&a->pages, f);
+        fputs("}\n", f);
+    }
+}
+
 static void write_cpu(FILE *f, unsigned cpu)
 {
     const struct cpu *c = &cpus[cpu];
@@ -463,6 +525,7 @@ static void write_cpu(FILE *f, unsigned cpu)
             write_list(f, o->doubles);
             fputs("}\n", f);
         }
+    write_pages(f, cpu);
 }
 
 static void write_marks(FILE *f)
@@ -573,6 +636,10 @@ static bool parse(char *word)
         return parse_model(value);
     if (strcmp(word, "check") == 0) {
         check = strcmp(value, "on") == 0;
+        return true;
+    }
+    if (strcmp(word, "pages") == 0) {
+        by_page = strcmp(value, "on") == 0;
         return true;
     }
     if (strcmp(word, "trace") == 0) {

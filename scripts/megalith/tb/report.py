@@ -129,7 +129,7 @@ class Names:
         self._kernel = Symbols(kernel)
         self._files = {Path(name).name[:NAME_SHOWN]: path for name, path in programs.items()}
         self._programs: dict[str, Symbols | None] = {}
-        self._types = {number: KINDS.get(name, name) for name, number in types.items()}
+        self.kinds = {number: KINDS.get(name, name) for name, number in types.items()}
 
     def _program(self, name: str) -> Symbols | None:
         if name not in self._programs:
@@ -151,7 +151,7 @@ class Names:
         return f"{place.partition('+')[0] or '[unknown]'} [{origin['program']}]"
 
     def kind(self, origin: dict) -> str:
-        kind = self._types.get(origin["kind"], f"type {origin['kind']}")
+        kind = self.kinds.get(origin["kind"], f"type {origin['kind']}")
         return f"{kind}, {8 ** origin['gh']} page{'s' if origin['gh'] else ''} an entry"
 
 
