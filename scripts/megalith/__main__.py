@@ -47,10 +47,10 @@ def fetch_counters(machine: Machine) -> None:
     counters.fetch(machine, Path(os.environ["MEGALITH_COVERAGE"]))
 
 
-def tb_model(text: str, vhpt_size: int) -> TbModel:
+def tb_model(text: str, vhpt_size: int, rads: int) -> TbModel:
     from megalith.tb import beside
 
-    return beside.Beside(text, vhpt_size)
+    return beside.Beside(text, vhpt_size, rads)
 
 
 INSPECTION = Inspection(describe, source_line, function, race_lines, save, tb_model)

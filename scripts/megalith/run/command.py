@@ -312,7 +312,8 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="run a model of the translation buffers of 21064, 21164, 21264, several with +, or "
         "all, and print what missed and where; then hints=on|off|both, asn=on|off|both, top=N "
-        "(rows), json=FILE, trace=FILE, check=on",
+        "(rows), json=FILE, pages=on (for scripts/tbmap), trace=FILE, check=on; with RADS above 1 "
+        "also references outside of the home domain",
     )
     option("--timeout", metavar="SECONDS", type=_seconds, help="end the machine after that")
     option(
@@ -643,8 +644,8 @@ def main(
             return replay(options, inspection)
         model = None
         if options.tb_model:
-            vhpt_size = image.parameter(options, "VHPT_SIZE")
-            model = inspection.tb_model(options.tb_model, vhpt_size)
+            sizes = (image.parameter(options, name) for name in ("VHPT_SIZE", "RADS"))
+            model = inspection.tb_model(options.tb_model, *sizes)
         wanted = settings(options, command, before_stop, model.kernel_word if model else "")
         if options.record is not None:
             return record(options, command, wanted, inspection)

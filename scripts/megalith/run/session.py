@@ -149,9 +149,9 @@ class Inspection:
     # Writes the machine's state to a file, for this reason, with the programs by their paths in
     # the guest; returns its bytes. Raises MachineError.
     save: Callable[[Machine, Path, str, dict[str, Path]], int]
-    # Prepares a model of translation buffers (scripts/run --tb-model), for this VHPT_SIZE. Raises
-    # ValueError.
-    tb_model: Callable[[str, int], TbModel]
+    # Prepares a model of translation buffers (scripts/run --tb-model), for these
+    # parameters VHPT_SIZE and RADS. Raises ValueError.
+    tb_model: Callable[[str, int, int], TbModel]
 
 
 class TbModel(Protocol):

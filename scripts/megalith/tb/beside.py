@@ -16,9 +16,10 @@ RESULTS = "tb.json"
 class Beside:
     """What `run` needs of the model (TbModel of megalith.run.session)."""
 
-    def __init__(self, text: str, vhpt_size: int) -> None:
+    def __init__(self, text: str, vhpt_size: int, rads: int) -> None:
         self.plan = plan.parse(text)
         self.plan.vhpt_size = vhpt_size
+        self.plan.rads = rads
         self.kernel_word = self.plan.kernel_word
 
     def plugin_option(self, kernel: Path, memory: int, folder: Path) -> str:

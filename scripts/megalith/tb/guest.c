@@ -142,6 +142,65 @@ void guest_program(uint64_t root, unsigned cpu, char name[NAME_BYTES])
         text(root, thread + guest.thread_name, name, THREAD_NAME + 1);
 }
 
+/* Where a word of the kernel is in this program's memory, by KSEG or the page tables; NULL: it is
+ * not mapped. */
+static const void *host(uint64_t root, uint64_t va)
+{
+    if (!in_kseg(va)) {
+        struct tb_pte page = guest_walk(root, va).page;
+
+        if (!page.valid)
+            return NULL;
+        va = KSEG + page.pfn * PAGE_BYTES + va % PAGE_BYTES;
+    }
+    return va - KSEG <= guest.ram - sizeof(uint64_t) ? memory + (va - KSEG) : NULL;
+}
+
+static uint64_t word(uint64_t root, uint64_t va, unsigned nbytes)
+{
+    const void *at = host(root, va);
+    uint64_t value = 0;
+
+    if (at)
+        memcpy(&value, at, nbytes);
+    return value;
+}
+
+#define RADS_MAX 8
+
+static unsigned rads(void)
+{
+    uint64_t n = word(0, guest.rad_count, 4);
+
+    return n == 0 || n > RADS_MAX ? 1 : (unsigned)n;
+}
+
+struct guest_thread guest_thread(uint64_t root, unsigned cpu)
+{
+    uint64_t current = guest.cpus + cpu * guest.cpu_size;
+    struct guest_thread t = {.at = guest_quad(current), .current = host(root, current)};
+    uint64_t process = t.at ? word(root, t.at + guest.thread_process, 8) : 0;
+
+    t.pid = process ? (uint32_t)word(root, process + guest.process_pid, 4) : 0;
+    t.wants = t.at ? host(root, t.at + guest.thread_home) : NULL;
+    t.name = t.at ? host(root, t.at + guest.thread_name) : NULL;
+    if (t.name)
+        memcpy(t.named, t.name, sizeof(t.named));
+    t.said = t.wants ? *t.wants : 0;
+    t.home = t.said < rads() ? t.said : (uint8_t)(cpu % rads());
+    return t;
+}
+
+unsigned guest_rad(uint64_t pfn)
+{
+    unsigned rad = 0;
+
+    while (rad + 1 < rads() &&
+           pfn >= guest_quad(guest.rads + (rad + 1) * guest.rad_size + guest.rad_first))
+        rad++;
+    return rad;
+}
+
 #define SECTIONS_MAX 4096 /* a list that is longer is being changed */
 #define EXTENTS_MAX  64
 

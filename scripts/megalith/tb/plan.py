@@ -46,6 +46,7 @@ class Plan:
     check: bool = False
     pages: bool = False  # misses by page over time, for scripts/tbmap
     vhpt_size: int = 0  # the parameter
+    rads: int = 1  # the parameter: domains of memory
 
     @property
     def models(self) -> list[tuple[str, int, int, str]]:
@@ -131,6 +132,8 @@ def layout(kernel: Path, memory: int) -> dict[str, int]:
     page = view.structure("page", "mm/phys/page.c")
     cpu = view.structure("cpu", "arch/alpha/hw/cpu.c")
     thread = view.structure("thread", "kernel/sched/thread.c")
+    process = view.structure("process", "kernel/proc/process.c")
+    rad = view.structure("rad", "mm/phys/page_range.c")
     section = view.structure("section", "mm/section/section.c")
     gsd = view.structure("gsd", "mm/section/section_gsd.c")
     return {
@@ -140,6 +143,13 @@ def layout(kernel: Path, memory: int) -> dict[str, int]:
         "cpus": data_address(kernel, "cpus"),
         "cpu_size": cpu.size,
         "thread_name": thread.offset("name"),
+        "thread_process": thread.offset("process"),
+        "thread_home": thread.offset("home_rad"),
+        "process_pid": process.offset("pid"),
+        "rads": view.variable("rads", "mm/phys/page_range.c"),
+        "rad_size": rad.size,
+        "rad_first": rad.offset("first"),
+        "rad_count": data_address(kernel, "rad_count"),
         "page_db": data_address(kernel, "page_db"),
         "page_size": page.size,
         "page_type": page.offset("type"),
@@ -166,11 +176,12 @@ def page_types(kernel: Path) -> dict[str, int]:
 def plugin_option(plan: Plan, kernel: Path, memory: int, out: Path) -> str:
     """What QEMU's -plugin takes. A comma in a name is doubled."""
     version = plugin_version()
-    sources = ["model.c", "vhpt.c", "guest.c", "pages.c", "plugin.c"]
+    sources = ["model.c", "vhpt.c", "guest.c", "pages.c", "places.c", "plugin.c"]
     flags = ["-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={version}", "-lpthread"]
     words = [str(programs.compiled(f"plugin{version}", sources, flags)), f"out={out}"]
     words += [f"{name}={value:#x}" for name, value in layout(kernel, memory).items()]
     words += [f"model={chip}:{hints}:{asns}:{vhpt}" for chip, hints, asns, vhpt in plan.models]
     words += [f"trace={plan.trace.resolve()}"] if plan.trace else []
     words += [f"{name}=on" for name in ("check", "pages") if getattr(plan, name)]
+    words += ["by_rad=on"] if plan.rads > 1 else []
     return ",".join(word.replace(",", ",,") for word in words)

@@ -16,11 +16,13 @@
  *
  * Arguments: out=FILE; model=CHIP:HINT:ASNS:TABLE, several (the largest hint, 0 to 3; 1: numbers; a
  * hashed page table as vhpt_parse() reads it, 0: none);
- * trace=FILE; pages=on: misses of the first model by page over time (pages.h); check=on: compare each entry that is used, and each block of a hint, with the page
+ * trace=FILE; pages=on: misses of the first model by page over time (pages.h); by_rad=on: references
+ * by domain of memory (places.h); check=on: compare each entry that is used, and each block of a hint, with the page
  * tables; the words of struct guest_layout.
  */
 #include "guest.h"
 #include "pages.h"
+#include "places.h"
 #include "qemu.h"
 #include "trace.h"
 #include "vhpt.h"
@@ -49,7 +51,7 @@ static struct chosen {
     char vhpt_text[12];
 } chosen[MODELS_MAX];
 static unsigned nmodels;
-static bool check, by_page;
+static bool check, by_page, by_rad;
 static unsigned told; /* the model whose counts the guest may read */
 static const char *out_name;
 static FILE *trace;
@@ -90,6 +92,7 @@ struct cpu {
     uint64_t norigins;
     struct area *areas[AREAS_MAX];
     unsigned nareas;
+    struct places places;
 } __attribute__((aligned(64)));
 
 static struct cpu cpus[CPUS_MAX];
@@ -251,6 +254,8 @@ static void refer(unsigned cpu, enum tb_stream stream, uint64_t va, uint64_t pc)
     struct origin *o = NULL;
 
     c->references[stream]++;
+    if (by_rad && !place_count(&c->places, cpu, c->root, stream, va))
+        no_memory();
     if (c->last[stream] == page)
         return;
     c->last[stream] = check ? NO_PAGE : page;
@@ -318,6 +323,7 @@ static void announced(unsigned cpu, uint64_t va)
     if (word == 0) /* the boot clears the kernel's data */
         return;
     c->last[TB_FETCH] = c->last[TB_DATA] = NO_PAGE;
+    place_forget(&c->places);
     switch (word & 15) {
     case SAYS_ROOT:
         announced_root(cpu, word);
@@ -526,6 +532,7 @@ static void write_cpu(FILE *f, unsigned cpu)
             fputs("}\n", f);
         }
     write_pages(f, cpu);
+    places_write(&c->places, cpu, f);
 }
 
 static void write_marks(FILE *f)
@@ -597,6 +604,13 @@ static bool parse_layout(const char *name, const char *value)
         {"cpus", &guest.cpus},
         {"cpu_size", &guest.cpu_size},
         {"thread_name", &guest.thread_name},
+        {"thread_process", &guest.thread_process},
+        {"thread_home", &guest.thread_home},
+        {"process_pid", &guest.process_pid},
+        {"rads", &guest.rads},
+        {"rad_size", &guest.rad_size},
+        {"rad_first", &guest.rad_first},
+        {"rad_count", &guest.rad_count},
         {"page_db", &guest.page_db},
         {"page_size", &guest.page_size},
         {"page_type", &guest.page_type},
@@ -638,6 +652,10 @@ static bool parse(char *word)
         check = strcmp(value, "on") == 0;
         return true;
     }
+    if (strcmp(word, "by_rad") == 0) {
+        by_rad = strcmp(value, "on") == 0;
+        return true;
+    }
     if (strcmp(word, "pages") == 0) {
         by_page = strcmp(value, "on") == 0;
         return true;
@@ -676,6 +694,7 @@ int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
         told = 0;
     for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
         cpus[cpu].last[TB_FETCH] = cpus[cpu].last[TB_DATA] = NO_PAGE;
+        places_init(&cpus[cpu].places);
         for (unsigned i = 0; i < nmodels; i++)
             if (!begin_model(&cpus[cpu], i)) {
                 fputs("tb: there is no memory for the hashed page tables\n", stderr);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -26,6 +26,7 @@ KINDS = {
     "PAGE_T_UNKNOWN": "no page of memory management",
 }
 STREAMS = ("code", "data")
+KINDS_OF_LINES = ("cpu", "model", "origin", "place")
 NAME_SHOWN = 15  # bytes of a thread's name
 
 
@@ -49,6 +50,7 @@ class Found:
     models: list[list[dict]]  # by the plan's order: of each CPU
     origins: list[dict]
     clock: list[Clock]
+    places: list[dict] = field(default_factory=list)  # with several domains of memory
 
     @property
     def instructions(self) -> int:
@@ -67,7 +69,7 @@ class Found:
 
 def read(text: str) -> Found:
     lines = [json.loads(line) for line in text.splitlines()]
-    of = {what: [x for x in lines if x["what"] == what] for what in ("cpu", "model", "origin")}
+    of = {what: [x for x in lines if x["what"] == what] for what in KINDS_OF_LINES}
     grouped: dict[tuple, list[dict]] = {}
     for counts in of["model"]:
         grouped.setdefault(
@@ -81,6 +83,7 @@ def read(text: str) -> Found:
         list(grouped.values()),
         of["origin"],
         [Clock(*at) for at in clock["read_at"]],
+        of["place"],
     )
 
 
@@ -164,6 +167,32 @@ def table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Ta
     return made
 
 
+def outside(found: Found, name: Callable[[dict], str]) -> tuple[Counter[str], Counter[str]]:
+    """References, and those of them outside of the home domain, by what `name` says."""
+    total: Counter[str] = Counter()
+    far: Counter[str] = Counter()
+    for place in found.places:
+        total[name(place)] += place["references"]
+        far[name(place)] += place["references"] * (place["home"] != place["rad"])
+    return total, far
+
+
+def show_outside(found: Found, names: Names, top: int, console: Console) -> None:
+    """Prints the tables of references outside of the home domain."""
+    ways = (
+        ("process", lambda p: f"{p['program'] or '(none)'} ({p['pid']}), home {p['home']}"),
+        ("section", lambda p: p["section"] or names.kinds.get(p["kind"], f"type {p['kind']}")),
+    )
+    for head, way in ways:
+        total, far = outside(found, way)
+        rows = [
+            [name, f"{total[name]:,}", f"{count:,}", f"{100 * count / total[name]:.1f}"]
+            for name, count in sorted(far.items(), key=lambda item: (-item[1], item[0]))[:top]
+        ]
+        title = "References outside of the home domain" if head == "process" else ""
+        console.print(table(title, (head, "references", "outside", "%"), rows))
+
+
 def show(found: Found, names: Names, top: int, console: Console) -> None:
     """Prints the tables. `top`: rows of each that says where misses come from."""
     total = found.instructions
@@ -226,3 +255,5 @@ def show(found: Found, names: Names, top: int, console: Console) -> None:
         ]
         if head != "section" or set(misses) - {"(none)"}:
             console.print(table("", (head, "misses", "%", "double"), found_rows))
+    if found.places:
+        show_outside(found, names, top, console)
