@@ -12,6 +12,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
 #include "kernel/block/private.h"
+#include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -125,6 +126,7 @@ void block_submit(struct block_request *r)
     struct block_disk *d = r->disk;
     ipl_t ipl = spin_lock(&d->lock);
 
+    thread_self()->disk_requests++;
     r->place = d->places++;
     if (d->failed) {
         finish_locked(r, -EIO);

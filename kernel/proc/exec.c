@@ -283,8 +283,10 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     pal_wrunique(0);
     start_frame(x, sp);
     process_vfork_release(p);
-    if (old)
+    if (old) {
+        accounting_leave_space(p, old);
         aspace_unref(old);
+    }
     return 0;
 undo:
     if (ended) /* the process cannot go on without its other threads */

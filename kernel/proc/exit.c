@@ -26,6 +26,7 @@
  * for any child, and children are orphaned in portions. A wait that names a process group, and one
  * that asks for stops while some child has one to report, walk the children, in portions too.
  */
+#include "kernel/base/abi/prcdef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/printk.h"
@@ -185,6 +186,7 @@ static void leave_locked(struct process *p)
     }
     p->nthreads = 0;
     cpu_time_add(&p->ended, thread_cpu_time(t));
+    p->disk_requests += t->disk_requests;
     thread_leave_process();
     t->account = account_system; /* the process's reference goes with its structure */
 }
@@ -219,17 +221,25 @@ struct remains {
 };
 
 /* Steps 5 and 6. */
-static void become_zombie(struct process *p, uint32_t status, struct remains *r)
+static void become_zombie(struct process *p, uint32_t status, uint32_t final, struct remains *r)
 {
     ipl_t ipl = orphan_and_lock(p);
     uint32_t pid = p->pid;
+    struct accounting_record *record = NULL;
     bool forgotten;
 
+    if (likely(!(p->kin.flags & PRC$M_NOACNT))) {
+        record = accounting_add_locked(p);
+        record->owner = accounting_owner_locked(p);
+        record->job = accounting_job_locked(p);
+    }
     r->completion = kin_end_locked(p, &r->job);
     r->sig = p->sig;
     p->exit_status = status;
     p->withheld = ptrace_process_end_locked(p, status);
     leave_locked(p);
+    if (likely(record != NULL))
+        accounting_note_locked(p, final, status, p->ended, record);
     p->sig = NULL;
     p->state = PROCESS_ZOMBIE;
     p->terminal = 0;
@@ -360,6 +370,8 @@ void process_end(struct process *p, uint32_t status)
     status = signal_close(p->sig, status);
     name_signal(p, status & 0x7F);
     threads_end_group(p);
+    if (p->pid != 1)
+        accounting_leave_space(p, p->aspace);
     if (unlikely(p->kin.told.unit))
         termination_send(p, status);
     if (unlikely(p->tracing != NULL))
@@ -370,7 +382,7 @@ void process_end(struct process *p, uint32_t status)
     terminal_hang_up(p);
     process_vfork_release(p);
     final = kin_final_status(p, status);
-    become_zombie(p, status, &r);
+    become_zombie(p, status, final, &r);
     kin_job_free(r.job);
     if (unlikely(r.completion != NULL))
         event_post(r.completion, final);

@@ -181,6 +181,7 @@ static struct process *child_build(struct process *self, uint64_t flags, vaddr_t
         if (flags & CLONE_VM) {
             aspace_ref(self->aspace);
             c->aspace = self->aspace;
+            c->borrows_space = true;
         } else {
             c->aspace = aspace_for(self, flags, usp, child_tid);
         }

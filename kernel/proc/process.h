@@ -15,6 +15,7 @@
 #include "kernel/base/abi/prvdef.h"
 #include "kernel/io/file.h"
 #include "kernel/ipc/sem.h"
+#include "kernel/proc/accounting.h"
 #include "kernel/proc/cpu_timer.h"
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fs_context.h"
@@ -112,6 +113,10 @@ struct process {
     /* Number of reads and writes, for display. Atomic; two threads that count at the same moment
      * may lose one, which a statistic can bear. */
     uint64_t io;
+    uint64_t disk_requests;          /* of its threads that have ended; table lock */
+    struct accounting_spaces spaces; /* address spaces that it has left */
+    bool borrows_space;  /* made with CLONE_VM, and had no exec since: the space is also its
+                           maker's. Constant until then */
     struct sighand *sig; /* table lock; constant until the end, then NULL */
     /* Identity: kernel/proc/creds.h. Atomic words, changed under the table lock. */
     uint32_t uid, gid, euid, egid, suid, sgid, fsuid, fsgid;

@@ -3,6 +3,7 @@
 
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
+#include "kernel/proc/accounting.h"
 #include "kernel/proc/process.h"
 #include "kernel/qio/mailbox.h"
 #include "kernel/sched/timer.h"
@@ -27,29 +28,40 @@ static void put_user(char to[12], uint32_t uid)
     memcpy(to, name, n);
 }
 
+void termination_fill(struct termination *m, const struct accounting_record *r)
+{
+    uint64_t ended = clock_wall_ns() - (clock_ns() - r->end_ns);
+
+    *m = (struct termination){
+        .type = DELPROC,
+        .size = sizeof(*m),
+        .final_status = r->status,
+        .pid = r->pid,
+        .job = r->job,
+        .owner = r->owner,
+        .cpu_ticks = (uint32_t)((r->used.user_ns + r->used.system_ns) / 10000000),
+        .faults = (uint32_t)r->spaces.faults,
+        .peak_working_set = (uint32_t)(r->spaces.peak_pages * PAGELETS),
+        .buffered_io = (uint32_t)r->buffered_io,
+        .direct_io = (uint32_t)r->direct_io};
+    put_time(m->time, ended);
+    put_time(m->login, ended - (r->end_ns - r->start_ns));
+    put_user(m->user, r->uid);
+    memset(m->account, ' ', sizeof(m->account));
+}
+
 void termination_send(const struct process *p, uint32_t status)
 {
-    uint64_t now = clock_wall_ns();
     struct cpu_time used = process_cpu_time(p);
-    struct termination m = {
-        .type = DELPROC,
-        .size = sizeof(m),
-        .final_status = kin_final_status(p, status),
-        .pid = p->pid,
-        .job = p->kin.job ? p->kin.job->master : p->pid,
-        .cpu_ticks = (uint32_t)((used.user_ns + used.system_ns) / 10000000),
-        .faults = (uint32_t)__atomic_load_n(&p->aspace->counts.faults, __ATOMIC_RELAXED),
-        .peak_working_set = (uint32_t)(page_table_rss_peak(&p->aspace->pt) * PAGELETS),
-        .buffered_io = (uint32_t)p->io};
-    ipl_t ipl;
+    struct accounting_record r = {.number = 0};
+    struct termination m;
+    ipl_t ipl = spin_lock(&process_lock);
 
-    put_time(m.time, now);
-    put_time(m.login, now - (clock_ns() - p->start_ns));
-    put_user(m.user, process_uid(p));
-    memset(m.account, ' ', sizeof(m.account));
-    ipl = spin_lock(&process_lock);
-    m.owner = p->kin.owner ? p->kin.owner->pid : 0;
+    accounting_note_locked(p, kin_final_status(p, status), status, used, &r);
+    r.job = accounting_job_locked(p);
+    r.owner = p->kin.owner ? p->kin.owner->pid : 0;
     spin_unlock(&process_lock, ipl);
+    termination_fill(&m, &r);
     /* Without a mailbox, or room in it, nobody is told. */
     (void)mailbox_post(&p->kin.told, &m, sizeof(m), p->pid);
 }

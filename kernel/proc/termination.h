@@ -7,6 +7,7 @@
 
 #include "kernel/base/types.h"
 
+struct accounting_record;
 struct process;
 
 struct termination {
@@ -25,8 +26,11 @@ struct termination {
 };
 _Static_assert(sizeof(struct termination) == 84, "ACC$K_TERMLEN");
 
+/* The message that tells of this record. Any IPL. */
+void termination_fill(struct termination *m, const struct accounting_record *r);
+
 /* p, whose last thread calls this, ends with this status as wait4 returns it: send the message, if
- * the mailbox has room for it. p still has its address space. IPL 0, no locks. */
+ * the mailbox has room for it. p has left its address space (accounting.h). IPL 0, no locks. */
 void termination_send(const struct process *p, uint32_t status);
 
 #endif

@@ -469,6 +469,7 @@ static bool leave(struct process *p, uint32_t status)
         number_release(u->tid);
     }
     cpu_time_add(&p->ended, thread_cpu_time(t));
+    p->disk_requests += t->disk_requests;
     thread_leave_process();
     t->account = account_system;
     p->leaving--;

@@ -58,6 +58,7 @@ union answer {
     struct mega_disk disk;
     struct mega_events events;
     struct mega_cluster cluster;
+    struct mega_accounting accounting;
 };
 
 static cond_t info_memory(int64_t index, void *out)
@@ -390,6 +391,7 @@ static struct { /* constant after boot */
     [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_EVENTS] = {trace_events, sizeof(struct mega_events)},
     [MEGA_INFO_CLUSTER] = {info_cluster, sizeof(struct mega_cluster)},
+    [MEGA_INFO_ACCOUNTING] = {info_accounting, sizeof(struct mega_accounting)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},
     [MEGA_INFO_CRASH] = {info_crash, 0},
 };

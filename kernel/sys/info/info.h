@@ -15,6 +15,7 @@ cond_t info_global(int64_t index, void *out);
 cond_t info_region(int64_t index, void *out);
 cond_t info_process(int64_t index, void *out);
 cond_t info_cpu(int64_t index, void *out);
+cond_t info_accounting(int64_t index, void *out);
 /* The function of a system call or system service number. */
 cond_t info_call(int64_t index, void *out);
 /* Number of processes in each state. */

@@ -125,11 +125,11 @@ static void note_facts(const struct process *p, struct facts *f)
     if (!p->aspace)
         return;
     aspace_ref(p->aspace);
-    f->faults = load(&p->aspace->counts.faults);
+    f->faults = load(&p->spaces.faults) + load(&p->aspace->counts.faults);
     f->private_pages = load(&p->aspace->pt.rss);
-    f->peak_pages = page_table_rss_peak(&p->aspace->pt);
+    f->peak_pages = MAX(load(&p->spaces.peak_pages), page_table_rss_peak(&p->aspace->pt));
     f->global_pages = load(&p->aspace->counts.section_pages);
-    f->peak_bytes = load(&p->aspace->counts.vsize_peak);
+    f->peak_bytes = MAX(load(&p->spaces.peak_bytes), load(&p->aspace->counts.vsize_peak));
 }
 
 /* Find the process. SS$_NORMAL with *f filled in; SS$_NOPRIV; SS$_NONEXPR, SS$_NOMOREPROC: there is

@@ -44,6 +44,8 @@ static const struct {
     {"IPL", show_ipl, Q_START | Q_STOP | Q_FULL, false,
      "longest times at raised IPL, and by place"},
     {"USERS", show_users, Q_FULL, false, "what each user holds, and its limits"},
+    {"ACCOUNTING", show_accounting, Q_FULL, true,
+     "what processes used that have ended: all, or PID"},
     {"MUTEX", show_mutex, Q_START | Q_STOP, false, "mutexes by name"},
 };
 

@@ -36,6 +36,7 @@ int show_logical(unsigned qualifiers, const char *name);
 int show_pci(unsigned qualifiers, const char *name);
 int show_device(unsigned qualifiers, const char *name);
 int show_spinlock(unsigned qualifiers, const char *name);
+int show_accounting(unsigned qualifiers, const char *name);
 int show_users(unsigned qualifiers, const char *name);
 int show_mutex(unsigned qualifiers, const char *name);
 int show_ipl(unsigned qualifiers, const char *name);

@@ -87,6 +87,9 @@ enum mega_item {
     /* Index-th common event flag cluster, by group and name: struct mega_cluster. Requires CMKRNL
        (SS$_NOCMKRNL) */
     MEGA_INFO_CLUSTER = 43,
+    /* Index: the least number of a record, from 1 on; struct mega_accounting: the next record of a
+       process that has ended, of those about which the caller could have asked $GETJPI */
+    MEGA_INFO_ACCOUNTING = 44,
     MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
     /*
      * The following items exist only in a kernel built with TEST=1 (kernel/test); other kernels
@@ -217,6 +220,19 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_PTYS,
                   MEGA_QUOTA_HUGE_PAGES,
                   MEGA_QUOTA_KINDS
+};
+/* What a process had used when it ended. `message` is what its termination mailbox would be told
+   (struct accdef of <accdef.h>), with times and counts in longwords and in units of OpenVMS. */
+struct mega_accounting {
+    uint32_t message[21];
+    uint32_t exit_status; /* as wait4 returns it */
+    uint64_t number;      /* of the record; they rise with the order in which processes end */
+    uint32_t uid, uic_group, uic_member, pad;
+    char name[16];
+    uint64_t elapsed_ns, cpu_ns, user_ns; /* user_ns: of cpu_ns, the part in user mode */
+    uint64_t faults, peak_bytes, peak_pages;
+    uint64_t buffered_io; /* read and write calls */
+    uint64_t direct_io;   /* requests to disks that its threads made */
 };
 struct mega_account {
     uint32_t uid, spare;
