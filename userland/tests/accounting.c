@@ -9,6 +9,8 @@
 #include <accdef.h>
 #include <descrip.h>
 #include <fcntl.h>
+#include <jpidef.h>
+#include <lib$routines.h>
 #include <megalith/info.h>
 #include <prcdef.h>
 #include <signal.h>
@@ -26,6 +28,7 @@
 #define RINGS   8  /* kernel/proc/accounting.c */
 #define RECORDS 64 /* of a ring */
 
+static const char *program;
 static struct mega_accounting last; /* what find() found */
 
 /* The record of the process, by its number. */
@@ -127,6 +130,23 @@ static void what_is_used(void)
     ok(last.user_ns <= last.cpu_ns && last.cpu_ns <= last.elapsed_ns, "its CPU time");
 }
 
+/* The value of a longword that $GETJPI gives of this process. */
+static unsigned int own(int item)
+{
+    unsigned int value = 0;
+
+    return lib$getjpi(&item, 0, 0, &value) & 1 ? value : 0;
+}
+
+/* As a program that another one has started, which had touched PAGES pages. */
+static int after_exec(void)
+{
+    return own(JPI$_PAGEFLTS) >= PAGES && own(JPI$_WSPEAK) >= PAGES * (PAGE / 512) &&
+                   own(JPI$_VIRTPEAK) >= PAGES * (PAGE / 512)
+               ? 0
+               : 1;
+}
+
 /* The record has what it used before and after an exec. */
 static void over_programs(void)
 {
@@ -142,6 +162,13 @@ static void over_programs(void)
     ok(find(pid) && strcmp(last.name, "true") == 0, "its record has the last one's name");
     ok(last.peak_pages >= PAGES && last.faults >= PAGES, "and what the first one used");
     faults = last.faults;
+    pid = fork();
+    if (pid == 0) {
+        touch(PAGES);
+        execl(program, program, "after", (char *)0);
+        _exit(9);
+    }
+    is(ended(pid), 0, "$GETJPI tells the second one of both");
     pid = vfork();
     if (pid == 0) {
         execl("/bin/true", "true", (char *)0);
@@ -227,8 +254,11 @@ static void mistakes(void)
        "a buffer that is not there");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    program = argv[0];
+    if (argc > 1)
+        return after_exec();
     what_is_used();
     over_programs();
     killed();
