@@ -3,7 +3,8 @@ hashed page table finds, what shared page tables save."""
 
 from __future__ import annotations
 
-from megalith.bench import hashed, sharing, translation
+import pytest
+from megalith.bench import hashed, jobs, kinds, sharing, translation
 
 
 def test_the_knee_stands_where_the_entries_map_everything() -> None:
@@ -22,3 +23,23 @@ def test_a_hashed_page_table_finds_what_the_buffer_misses() -> None:
 def test_shared_page_tables_save_double_misses() -> None:
     rows = sharing.execute(sharing.QUICK_MIB, sharing.QUICK_PROCESSES)
     assert [b.what for b in sharing.bounds(rows) if not b.kept] == []
+
+
+@pytest.fixture
+def users_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The image with BusyBox, whose programs are run."""
+    monkeypatch.delenv("MEGALITH_INITRD", raising=False)
+
+
+@pytest.mark.usefixtures("users_image")
+def test_jobs_on_two_cpus_find_what_they_need_in_a_large_table() -> None:
+    rows = jobs.execute(jobs.QUICK_NUMBERS, 1, lambda _text: None)
+    assert [b.what for b in jobs.bounds(rows) if not b.kept] == []
+    assert all(r["misses"] > r["found"] for r in rows)
+
+
+@pytest.mark.usefixtures("users_image")
+def test_every_miss_of_a_program_has_a_kind() -> None:
+    rows = kinds.run("sort", kinds.QUICK_WORK)
+    assert [b.what for b in kinds.bounds(rows) if not b.kept] == []
+    assert all(r["misses"] and len(r["kinds"]) > 3 for r in rows)

@@ -1,6 +1,6 @@
 """Measures: single operations, the VLM paper's figures 4, 8 and 9, and the paged-pool case.
 
-    make bench                    everything, about twenty minutes on two cores
+    make bench                    everything, about half an hour on two cores
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
@@ -8,6 +8,8 @@
     scripts/bench translation     random reads on a model of the chips' translation buffers
     scripts/bench hashed          a sort on a model of a hashed page table, two minutes
     scripts/bench sharing         what shared page tables save in translation buffers
+    scripts/bench jobs            four such sorts on two CPUs, with and without affinity
+    scripts/bench kinds           which kinds of memory miss in a shell, awk and sort
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/
@@ -37,6 +39,8 @@ from megalith.bench import (
     figures,
     growth,
     hashed,
+    jobs,
+    kinds,
     linux_rows,
     page,
     plots,
@@ -50,6 +54,7 @@ from megalith.run.ends import end
 from megalith.run.paths import BUILD
 
 PARTS = ("single", "startup", "pool", "linux", "growth", "translation", "hashed", "sharing")
+PARTS += ("jobs", "kinds")
 QUICK = ("single", "startup", "pool")  # tests measure the others
 
 
@@ -113,6 +118,16 @@ def run_hashed(folder: Path) -> tuple[list[dict], bool]:
 def run_sharing() -> tuple[list[dict], bool]:
     rows = sharing.execute(sharing.MIB, sharing.PROCESSES)
     return rows, show_bounds(sharing.bounds(rows))
+
+
+def run_jobs() -> tuple[list[dict], bool]:
+    rows = jobs.execute(jobs.NUMBERS, jobs.RUNS, tell)
+    return rows, show_bounds(jobs.bounds(rows))
+
+
+def run_kinds() -> tuple[list[dict], bool]:
+    rows = kinds.execute(kinds.WORK)
+    return rows, show_bounds(kinds.bounds(rows))
 
 
 def show_bounds(checked: list[figures.Bound]) -> bool:
@@ -179,6 +194,8 @@ def main() -> int:
         "translation": [],
         "hashed": [],
         "sharing": [],
+        "jobs": [],
+        "kinds": [],
     }
     data |= page.load(path) if path.exists() else {}
     chosen = arguments.names or list(QUICK if arguments.quick else PARTS)
@@ -210,6 +227,12 @@ def main() -> int:
             kept.append(good)
         if "sharing" in chosen:
             data["sharing"], good = run_sharing()
+            kept.append(good)
+        if "jobs" in chosen:
+            data["jobs"], good = run_jobs()
+            kept.append(good)
+        if "kinds" in chosen:
+            data["kinds"], good = run_kinds()
             kept.append(good)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -27,25 +27,45 @@ def build() -> None:
         os.environ["MEGALITH_BUILT"] = "1"
 
 
-def run_json(machine: list[str], command: list[str]) -> list[dict]:
-    """Boots with these options of scripts/run, runs the command, and reads one object per line."""
+def _run(machine: list[str], command: list[str]) -> tuple[str, str]:
+    """Boots with these options of scripts/run and runs the command: its output, and that after the
+    words with what else was said."""
     words = [str(TOP / "scripts/run"), *machine, "--timeout", SECONDS, "--", *command]
     done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, text=True)
     said = f"{' '.join(words)}\n{done.stdout}{done.stderr}"
     if done.returncode:
         raise BenchError(f"status {done.returncode}: {said}")
+    return done.stdout, said
+
+
+def run_json(machine: list[str], command: list[str]) -> list[dict]:
+    """Boots with these options of scripts/run, runs the command, and reads one object per line."""
+    out, said = _run(machine, command)
     try:
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in out.splitlines()]
     except json.JSONDecodeError as error:
         raise BenchError(f"{error}: {said}") from None
 
 
 def run_modelled(
-    model: str, machine: list[str], command: list[str]
+    model: str, machine: list[str], command: list[str], *, icount: bool = True
 ) -> tuple[list[dict], report.Found]:
-    """The same under --icount beside models of translation buffers: the objects, and what the
-    models counted."""
+    """The same, under --icount unless told otherwise, beside models of translation buffers: the
+    objects, and what the models counted."""
     with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
         results = Path(folder) / "results"
-        options = ["--icount", *machine, "--tb-model", f"{model},json={results}"]
+        options = [
+            *(["--icount"] if icount else []),
+            *machine,
+            "--tb-model",
+            f"{model},json={results}",
+        ]
         return run_json(options, command), report.read(results.read_text())
+
+
+def run_counted(model: str, machine: list[str], command: list[str]) -> report.Found:
+    """A command that prints anything, under --icount beside models: what they counted."""
+    with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
+        results = Path(folder) / "results"
+        _run(["--icount", *machine, "--tb-model", f"{model},json={results}"], command)
+        return report.read(results.read_text())

@@ -18,6 +18,8 @@ from megalith.bench import (
     figures,
     growth,
     hashed,
+    jobs,
+    kinds,
     linux_programs,
     linux_rows,
     pool,
@@ -84,6 +86,8 @@ def parts(data: dict) -> dict[str, str]:
         **translation.parts(data["translation"]),
         **hashed.parts(data["hashed"]),
         **sharing.parts(data["sharing"]),
+        **jobs.parts(data["jobs"]),
+        **kinds.parts(data["kinds"]),
         **pool.parts(data["pool"], data["pool_tools"]),
     }
 
