@@ -282,7 +282,7 @@ static int begin(struct ext4 *m, unsigned flags)
     int err = t ? mutex_lock_killable(&m->mutex) : -ENOMEM;
 
     if (!err) {
-        err = ext4_volume_open(&m->lines, m->disk->name, flags & EXT4_NOLOAD, &m->volume);
+        err = ext4_volume_open(&m->lines, m->disk->name, flags & EXT4_NOLOAD ? EXT4_OPEN_NOLOAD : 0, &m->volume);
         mutex_unlock(&m->mutex);
     }
     if (err) {
