@@ -225,6 +225,9 @@ struct inode_ops {
     /* Drop the pages [first, first + n) of a regular file's object, to be zeroes when they are read
      * again. i->lock is held exclusively. NULL: they can only be overwritten. */
     int (*discard)(struct inode *i, uint64_t first, uint64_t n);
+    /* Have storage for the n bytes of a regular file at offset, and with `grow` make it as long as
+     * they reach. i->lock is held exclusively. NULL: its pages are its storage. */
+    int (*allocate)(struct inode *i, uint64_t offset, uint64_t n, bool grow);
     /* i is about to be used, as an open file or a program: find out whether it has changed
      * elsewhere; its contents will be read, and with `write` written. No lock is held. NULL:
      * nothing to do. */

@@ -42,6 +42,11 @@ struct ext4_job {
     int err[EXT4_PAGES];    /* why it cannot be filled; the thread's */
 };
 
+static uint64_t size_of(const struct ext4_inode *i)
+{
+    return __atomic_load_n(&i->inode.size, __ATOMIC_ACQUIRE);
+}
+
 /* ---- memory ---- */
 
 /* Free pages of i, beginning where that ended before. */
@@ -153,7 +158,7 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
 static int ext4_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
 {
     struct ext4_inode *i = object_pager_data(o);
-    uint64_t there = (i->node.size + PAGE_MASK) >> PAGE_SHIFT;
+    uint64_t there = (size_of(i) + PAGE_MASK) >> PAGE_SHIFT;
 
     mm_answers_begin(o);
     for (uint64_t at = offset, end = offset + count; at < end;) {
@@ -175,7 +180,7 @@ static int ext4_get(struct mm_object *o, uint64_t offset, uint64_t count, unsign
 void ext4_will_read(struct inode *in, uint64_t index, uint64_t n)
 {
     struct ext4_inode *i = ext4_inode_of(in);
-    uint64_t there = (i->node.size + PAGE_MASK) >> PAGE_SHIFT;
+    uint64_t there = (size_of(i) + PAGE_MASK) >> PAGE_SHIFT;
     uint64_t next = __atomic_load_n(&i->next_page, __ATOMIC_RELAXED);
     uint32_t ahead = __atomic_load_n(&i->ahead, __ATOMIC_RELAXED);
 
@@ -318,7 +323,7 @@ static void begin_job(struct ext4_reading *x, struct ext4_job *j)
     x->first = x->count = 0;
     x->start = at;
     x->end = at + ((uint64_t)j->npages << PAGE_SHIFT);
-    end = MAX(MIN(x->end, i->node.size), at); /* of the bytes that the file has */
+    end = MAX(MIN(x->end, size_of(i)), at); /* of the bytes that the file has */
     while (at < end)
         at = ext4_is_inline(&i->node) ? read_inline_page(x, i, at, end) : read_run(x, i, at, end);
     put(x, at, NULL, x->end - at);

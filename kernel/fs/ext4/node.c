@@ -161,6 +161,7 @@ int ext4_write_node(struct ext4_volume *v, struct ext4_node *n, bool fresh)
     put_times(d, bytes, n);
     seal(v, n->number, d);
     memcpy(n->raw, d, sizeof(n->raw));
+    n->changed_in = v->journal->sequence;
     return 0;
 }
 

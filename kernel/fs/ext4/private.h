@@ -38,7 +38,8 @@ struct ext4 {
     struct mutex mutex;              /* MUTEX_EXT4: lines, volume, ext4_inode.node */
     struct ext4_lines lines;
     struct ext4_volume *volume;
-    struct ext4_about about; /* constant */
+    struct ext4_about about; /* constant, but for what is free */
+    unsigned age;            /* of the running transaction, in looks of the thread; the thread's */
     uint64_t reserve;        /* pages that the files kept here leave free; constant */
     uint16_t account;        /* charged for this structure; constant */
     struct mutex index_lock; /* MUTEX_SHARE: heads, order; count, also read as an atomic word */
@@ -48,6 +49,7 @@ struct ext4 {
     struct spinlock lock;          /* RANK_SHARE: all that follows */
     struct list all;               /* every inode that exists */
     struct list dead;              /* those to be freed by the thread */
+    struct list doomed;            /* those before, of which the disk has something to be freed */
     struct list jobs;              /* pages to be read, oldest first */
     struct list doing;             /* those that the thread is reading */
     uint32_t alive;                /* inodes of `all` */
@@ -60,7 +62,8 @@ struct ext4 {
 
 /*
  * An inode. While it is in the index, the index holds a reference, so the pages of a file stay when
- * nobody has it open. Nothing of it changes on the disk.
+ * nobody has it open. While there is no name left, it is not in the index, and its blocks are freed
+ * with it.
  */
 struct ext4_inode {
     struct inode inode;
@@ -74,8 +77,9 @@ struct ext4_inode {
     uint64_t evict_at;      /* where pages of it are freed next; a hint, atomic */
     uint64_t next_page;     /* that a sequential reader asks for next; atomic */
     uint32_t ahead;         /* pages that were asked for ahead of one; atomic */
-    struct ext4_node node;  /* what the disk says; constant, but for `last`: mount.mutex */
-    char *name;             /* of a directory, in nonpaged pool; constant */
+    struct ext4_node node;  /* what the disk says: mount.mutex; number and type are constant */
+    bool linkable;          /* made without a name, and may get one; constant */
+    char *name; /* of a directory, in nonpaged pool; rename_mutex held exclusively, and mutex */
     uint32_t name_len;
 };
 
@@ -94,6 +98,16 @@ extern const struct inode_ops ext4_ops;
  * another name. */
 int ext4_found(struct ext4 *m, struct inode *dir, const struct fs_name *name, uint32_t number,
                struct inode **out);
+/* A new inode of a node, in no index yet, with one reference; as ext4_found(). */
+int ext4_inode_new(struct ext4 *m, struct inode *dir, const struct fs_name *name,
+                   const struct ext4_node *n, struct ext4_inode **out);
+/* Enter it, or take it out because it has no name any more; the caller has a reference of its own.
+ * m->mutex is held. */
+void ext4_enter_index(struct ext4_inode *i);
+void ext4_take_out(struct ext4_inode *i);
+/* Do what is left to be done on the disk for one inode that has ended. False: for none. The thread,
+ * no lock held. */
+bool ext4_finish_doomed(struct ext4 *m);
 /* Its last reference was dropped; the same of its object: the pager's `end`. */
 void ext4_end(struct inode *i);
 void ext4_object_ended(struct mm_object *o);
@@ -123,6 +137,31 @@ struct census;
 struct validate;
 void ext4_jobs_validate(struct validate *v, const struct ext4 *m);
 void ext4_jobs_census(struct census *c, const struct ext4 *m);
+
+/* ---- changes.c: operations of inodes ---- */
+
+int ext4_op_create(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
+                   struct inode **out);
+int ext4_op_create_unnamed(struct inode *dir, const struct fs_new *what, bool linkable,
+                           struct inode **out);
+int ext4_op_link(struct inode *dir, const struct fs_name *name, struct inode *i);
+int ext4_op_unlink(struct inode *dir, const struct fs_name *name, struct inode *i);
+int ext4_op_rename(struct inode *from, const struct fs_name *old, struct inode *i,
+                   struct inode *to, const struct fs_name *name, struct inode *replaced);
+int ext4_op_exchange(struct inode *dir, const struct fs_name *name, struct inode *i,
+                     struct inode *to, const struct fs_name *other, struct inode *j);
+int ext4_op_change(struct inode *i, const struct fs_change *to);
+/* The node gets the times of the last changes that the inode has. m->mutex is held. */
+void ext4_take_times(struct ext4_inode *i);
+
+/* ---- writing.c: operations of inodes ---- */
+
+long ext4_op_write(struct inode *i, uint64_t offset, vaddr_t ubuf, const void *kbuf, size_t n);
+int ext4_op_resize(struct inode *i, uint64_t size, bool killable);
+int ext4_op_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow);
+int ext4_op_sync(struct inode *i, bool only_data);
+/* Commit, and flush. m->mutex is held. */
+int ext4_sync_volume(struct ext4 *m);
 
 /* ---- mount.c ---- */
 

@@ -340,6 +340,7 @@ int ext4_read_node_of(struct ext4_volume *v, uint32_t number, struct ext4_node *
     n->last.count = 0;
     n->hint = n->space = 0;
     n->cutting = false;
+    n->changed_in = 0;
     return n->size > INT64_MAX ? -EUCLEAN : 0;
 }
 

@@ -35,6 +35,7 @@ struct ext4_node {
     int64_t atime_ns, mtime_ns, ctime_ns;
     uint64_t raw[16];     /* its first 128 bytes, for the library */
     struct ext4_run last; /* found by ext4_find_run() last; count 0: none */
+    uint32_t changed_in;  /* the transaction that has changed it last; 0: none */
     bool cutting;         /* blocks behind its end are being freed: it is an orphan until then */
     uint64_t hint;        /* of a directory: the block where ext4_find_name() found one last */
     uint64_t space;       /* and before which there is no room for a further name */
