@@ -71,7 +71,8 @@ struct fs {
     const char *name;   /* constant */
     char source[24];    /* what it was made of, as /proc/mounts shows it; "": nothing; constant */
     bool keeps;         /* an inode exists while it has a name; constant */
-    bool read_only;     /* nothing in it can be changed; constant */
+    bool read_only;     /* nothing in it can be changed; once it is, it stays so; atomic */
+    bool no_stores;     /* nor stored through shared mappings; constant */
     struct inode *root; /* constant. The file system holds a reference */
     struct fs *next;    /* next mounted one; the lock of mounts (kernel/io/mount.c) */
     struct inode *covered; /* the directory that it covers, with a reference; constant while it is

@@ -274,7 +274,7 @@ static void init(struct ext4 *m, const struct block_volume *v)
     m->fs.settle = settle;
     m->fs.is_unused = is_unused;
     m->fs.end = end;
-    m->fs.read_only = true;
+    m->fs.no_stores = true;
     m->fs.private = m;
     format(m->fs.source, sizeof(m->fs.source), "/dev/%s", v->name);
     mutex_init(&m->mutex, "ext4", MUTEX_EXT4);
