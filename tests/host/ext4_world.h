@@ -110,7 +110,8 @@ struct written {
 static struct written *log_of;
 static unsigned nlog, log_room;
 static bool keep_log;
-static unsigned writes, fail_write; /* fail_write: the number of the first one that fails; 0: none */
+static unsigned writes,
+    fail_write; /* fail_write: the number of the first one that fails; 0: none */
 
 static void log_write(uint64_t offset, const void *bytes, uint32_t n)
 {

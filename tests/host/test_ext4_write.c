@@ -205,8 +205,7 @@ static int write_blocks(struct ext4_node *n, uint64_t block, uint64_t count, uin
         return err;
     for (uint64_t k = 0; k < run.count; k++) {
         pattern(bytes, n->number, block + k);
-        ext4_store_write(&v->journal->store, (run.physical + k) << v->shift, bytes,
-                         v->block_bytes);
+        ext4_store_write(&v->journal->store, (run.physical + k) << v->shift, bytes, v->block_bytes);
     }
     *done = run.count;
     if ((block + run.count) << v->shift > n->size)
@@ -326,7 +325,8 @@ static void compare(const struct file *all, bool contents)
         check((n.mode & S_IFMT) == (all[k].mode & S_IFMT), "a wrong type");
         if (k) {
             read_node(&all[all[k].parent], &dir);
-            check(ext4_find_name(v, &dir, all[k].name, (uint32_t)strlen(all[k].name), &number) == 0 &&
+            check(ext4_find_name(v, &dir, all[k].name, (uint32_t)strlen(all[k].name), &number) ==
+                          0 &&
                       number == all[k].number,
                   "a name is not there");
         }
@@ -405,8 +405,8 @@ static void cut_log(unsigned cut, const char *out, unsigned number)
 
 static void run(unsigned steps, bool failures)
 {
-    static void (*const all[])(void) = {make,       make,       make,       write_file, write_file,
-                                        unlink_one, rename_one, cut_file,   reserve};
+    static void (*const all[])(void) = {make,       make,       make,     write_file, write_file,
+                                        unlink_one, rename_one, cut_file, reserve};
 
     for (unsigned k = 0; k < steps; k++) {
         fail_at = failures && draw(4) == 0 ? 1 + draw(20) : 0;

@@ -66,9 +66,16 @@ static int make(const char *path, size_t n, uint32_t what)
     int fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0644);
 
     fill(buffer, n, what);
-    if (fd >= 0 && write(fd, buffer, n) != (ssize_t)n) {
-        close(fd);
-        return -1;
+    for (size_t done = 0; fd >= 0 && done < n;) {
+        ssize_t some = write(fd, buffer + done, n - done);
+        int err = errno;
+
+        if (some <= 0) {
+            close(fd);
+            errno = err;
+            return -1;
+        }
+        done += (size_t)some;
     }
     return fd;
 }
@@ -150,7 +157,8 @@ static void test_names(void)
     ok(fails(rmdir(MNT "/d"), ENOTEMPTY), "not removed");
     is(rename(MNT "/b", MNT "/d/e/b"), 0, "moved below");
     is(rename(MNT "/d/e", MNT "/e"), 0, "a folder is moved");
-    ok(has(MNT "/e/../e/b", 20, 3) && stat(MNT "/d", &st) == 0 && st.st_nlink == 2, "with all in it");
+    ok(has(MNT "/e/../e/b", 20, 3) && stat(MNT "/d", &st) == 0 && st.st_nlink == 2,
+       "with all in it");
     ok(fails(rename(MNT "/d", MNT "/e"), ENOTEMPTY), "not over one that is not empty");
     is(rmdir(MNT "/d"), 0, "removed");
     memset(target, 't', 2000);
@@ -234,10 +242,11 @@ static void name_of(char *to, size_t n, unsigned k)
 {
     unsigned len = k % 7 ? draw(10) : draw(200);
 
-    snprintf(to, n, MNT "/many/%05u %.*s", k, (int)len,
-             "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
-             "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
-             "nnnnnnnnnnnnnnnnnnnnnnnn");
+    snprintf(
+        to, n, MNT "/many/%05u %.*s", k, (int)len,
+        "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+        "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+        "nnnnnnnnnnnnnnnnnnnnnnnn");
 }
 
 static void make_sizes(void)
@@ -261,8 +270,8 @@ static void make_sizes(void)
 
 static int tree(unsigned many)
 {
-    static const char *const names[] = {"-", "a b", "\\", "new\nline", "\303\244\342\202\254", "...",
-                                        ".x", "\177\001", "%s"};
+    static const char *const names[] = {
+        "-", "a b", "\\", "new\nline", "\303\244\342\202\254", "...", ".x", "\177\001", "%s"};
     char path[300];
     int fd;
 
@@ -308,16 +317,18 @@ static int full(void)
     is(mount_it("/dev/vda"), 0, "mounted");
     statfs(MNT, &before);
     for (unsigned round = 0; round < 2; round++) {
-        int fd = 0;
+        int fd = 0, err = 0;
 
         for (n = 0; n < 10000; n++) {
             snprintf(path, sizeof(path), MNT "/%u", n);
             fd = make(path, n % 3 ? 5000 : 700000, n);
-            if (fd < 0)
+            if (fd < 0) {
+                err = errno;
                 break;
+            }
             close(fd);
         }
-        is(errno, ENOSPC, "it gets full");
+        is(err, ENOSPC, "it gets full");
         ok(n > 10, "after %u files", n);
         for (unsigned k = 0; k < n; k += 7) {
             snprintf(path, sizeof(path), MNT "/%u", k);

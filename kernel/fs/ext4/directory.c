@@ -8,9 +8,9 @@
  * A directory has no more blocks than the volume; the search asks in each whether the thread is to
  * end.
  */
+#include "kernel/fs/ext4/directory.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
-#include "kernel/fs/ext4/directory.h"
 #include "kernel/fs/ext4/lines.h"
 #include "kernel/fs/stat.h"
 #include "kernel/sched/thread.h"
@@ -202,7 +202,8 @@ static int choose(const struct ext4_volume *v, const uint8_t *bytes, uint32_t at
                   uint32_t *block)
 {
     const uint8_t *first = bytes + at;
-    uint32_t most = (v->block_bytes - at) / (uint32_t)sizeof(struct ext4_index_entry), low = 0, high;
+    uint32_t most = (v->block_bytes - at) / (uint32_t)sizeof(struct ext4_index_entry), low = 0,
+             high;
     struct ext4_index_entry e;
     uint16_t count;
 

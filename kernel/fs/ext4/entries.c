@@ -11,7 +11,7 @@
 #include "kernel/fs/stat.h"
 
 #define SUM_BYTES 12u
-#define TAIL_TYPE  0xDEu
+#define TAIL_TYPE 0xDEu
 
 uint32_t ext4_entries_end(const struct ext4_volume *v)
 {

@@ -9,7 +9,7 @@
 
 struct block_volume;
 
-#define EXT4_MAGIC  0xEF53u
+#define EXT4_MAGIC 0xEF53u
 /* As EXT4_OPEN_* (volume.h): ignore a journal that has not been replayed; write if possible. */
 #define EXT4_NOLOAD 0x1u
 #define EXT4_WRITE  0x2u

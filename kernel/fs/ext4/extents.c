@@ -66,8 +66,8 @@ static uint64_t child_of(const struct ext3_extent_idx *i)
 
 void ext4_extent_init(struct ext4_node *n)
 {
-    struct ext3_extent_header *h = (struct ext3_extent_header *)((struct ext2_inode *)n->raw)
-                                       ->i_block;
+    struct ext3_extent_header *h =
+        (struct ext3_extent_header *)((struct ext2_inode *)n->raw)->i_block;
 
     memset(h, 0, IN_INODE);
     h->eh_magic = EXT3_EXT_MAGIC;
@@ -224,9 +224,8 @@ static int new_block(struct ext4_volume *v, struct path *p, uint64_t *block, uin
 
 static void put_index(struct ext3_extent_idx *i, uint32_t first, uint64_t block)
 {
-    *i = (struct ext3_extent_idx){.ei_block = first,
-                                  .ei_leaf = (uint32_t)block,
-                                  .ei_leaf_hi = (uint16_t)(block >> 32)};
+    *i = (struct ext3_extent_idx){
+        .ei_block = first, .ei_leaf = (uint32_t)block, .ei_leaf_hi = (uint16_t)(block >> 32)};
 }
 
 /* The root's entries move to a block of their own, the only one below it. */

@@ -15,7 +15,7 @@
 
 #define SPLITS      8u /* that one name can need, and some more */
 #define LEVELS_MOST 3u
-#define SUM_BYTES  8u /* behind the entries, if there are checksums: nothing, and the checksum */
+#define SUM_BYTES   8u /* behind the entries, if there are checksums: nothing, and the checksum */
 #define NAME_LEAST  12u
 
 typedef struct ext4_index_entry pair;
@@ -353,7 +353,8 @@ int ext4_index_make(struct ext4_volume *v, struct ext4_node *dir)
 
     if (!err)
         err = ext4_get_entry(v, first, dot, v->block_bytes, &e);
-    if (!err && (e.name_len != 2 || e.bytes < ext4_entry_bytes(2) || info.hash_version > EXT2_HASH_TEA))
+    if (!err &&
+        (e.name_len != 2 || e.bytes < ext4_entry_bytes(2) || info.hash_version > EXT2_HASH_TEA))
         err = -EUCLEAN;
     if (!err)
         err = ext4_grow_directory(v, dir, &physical, &bytes);

@@ -12,8 +12,7 @@
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-#define KNOWN                                                                               \
-    (INCOMPAT_REVOKE | INCOMPAT_64BIT | INCOMPAT_ASYNC | INCOMPAT_SUM_2 | INCOMPAT_SUM_3)
+#define KNOWN        (INCOMPAT_REVOKE | INCOMPAT_64BIT | INCOMPAT_ASYNC | INCOMPAT_SUM_2 | INCOMPAT_SUM_3)
 #define LENGTH_LEAST 512u /* blocks: some transactions of some steps */
 
 uint32_t ext4_journal_sum(uint32_t seed, const void *p, size_t n)

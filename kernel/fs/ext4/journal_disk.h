@@ -8,11 +8,11 @@
 #define JOURNAL_SUPER_BYTES 1024u
 
 enum { /* what a block of the journal is */
-    JOURNAL_DESCRIPTOR = 1,
-    JOURNAL_COMMIT = 2,
-    JOURNAL_SUPER_1 = 3,
-    JOURNAL_SUPER_2 = 4,
-    JOURNAL_REVOKE = 5,
+       JOURNAL_DESCRIPTOR = 1,
+       JOURNAL_COMMIT = 2,
+       JOURNAL_SUPER_1 = 3,
+       JOURNAL_SUPER_2 = 4,
+       JOURNAL_REVOKE = 5,
 };
 
 /* Offsets. Each block begins with magic, kind, number of the transaction. */
@@ -34,30 +34,30 @@ enum { /* what a block of the journal is */
 #define SUPER_SUM_TYPE    80u
 #define SUPER_SUM         252u
 
-#define COMPAT_CHECKSUM   0x1u
-#define INCOMPAT_REVOKE   0x1u
-#define INCOMPAT_64BIT    0x2u
-#define INCOMPAT_ASYNC    0x4u
-#define INCOMPAT_SUM_2    0x8u
-#define INCOMPAT_SUM_3    0x10u
-#define INCOMPAT_FAST     0x20u
-#define SUM_CRC32C        4u
+#define COMPAT_CHECKSUM 0x1u
+#define INCOMPAT_REVOKE 0x1u
+#define INCOMPAT_64BIT  0x2u
+#define INCOMPAT_ASYNC  0x4u
+#define INCOMPAT_SUM_2  0x8u
+#define INCOMPAT_SUM_3  0x10u
+#define INCOMPAT_FAST   0x20u
+#define SUM_CRC32C      4u
 
 /* A descriptor has tags, the first of which is followed by a UUID, and ends with a checksum if the
  * journal has them. */
-#define TAG_BLOCK    0u
-#define TAG_FLAGS_3  4u /* four bytes with INCOMPAT_SUM_3, */
-#define TAG_FLAGS    6u /* else two */
-#define TAG_HIGH     8u
-#define TAG_SUM_3    12u
-#define TAG_SUM_2    4u
-#define TAG_BYTES_3  16u
-#define TAG_ESCAPED  0x1u /* the block began with the magic number, which the log has as zero */
-#define TAG_SAME     0x2u /* no UUID follows */
-#define TAG_DELETED  0x4u
-#define TAG_LAST     0x8u
-#define UUID_BYTES   16u
-#define TAIL_BYTES   4u /* the checksum of a descriptor or of a list of revoked blocks */
+#define TAG_BLOCK   0u
+#define TAG_FLAGS_3 4u /* four bytes with INCOMPAT_SUM_3, */
+#define TAG_FLAGS   6u /* else two */
+#define TAG_HIGH    8u
+#define TAG_SUM_3   12u
+#define TAG_SUM_2   4u
+#define TAG_BYTES_3 16u
+#define TAG_ESCAPED 0x1u /* the block began with the magic number, which the log has as zero */
+#define TAG_SAME    0x2u /* no UUID follows */
+#define TAG_DELETED 0x4u
+#define TAG_LAST    0x8u
+#define UUID_BYTES  16u
+#define TAIL_BYTES  4u /* the checksum of a descriptor or of a list of revoked blocks */
 
 #define REVOKE_BYTES   12u /* with the head */
 #define REVOKE_ENTRIES 16u

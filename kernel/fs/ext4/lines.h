@@ -36,7 +36,7 @@ struct ext4_lines {
     struct list order;                 /* those not held, the one last asked for at the end */
     struct list held;                  /* those with parts that are changed or logged */
     uint32_t nheld;
-    struct list head[EXT4_LINES];      /* by number */
+    struct list head[EXT4_LINES]; /* by number */
     struct ext4_line line[EXT4_LINES];
 };
 

@@ -65,8 +65,8 @@ static int put_target(struct ext4_volume *v, struct ext4_node *n, struct ext4_te
         return 0;
     }
     ext4_extent_init(n);
-    err = ext4_take_blocks(v, ext4_group_first(v, (n->number - 1) /
-                                                      v->fs->super->s_inodes_per_group),
+    err = ext4_take_blocks(v,
+                           ext4_group_first(v, (n->number - 1) / v->fs->super->s_inodes_per_group),
                            1, &block, &got);
     if (!err)
         err = ext4_extent_add(v, n, 0, 1, block, false);

@@ -210,9 +210,9 @@ int ext4_free_node(struct ext4_volume *v, struct ext4_node *n)
     n->size = 0;
     err = ext4_write_node(v, n, false);
     if (!err)
-        err = ext4_set_deleted(v, n->number,
-                               MAX((uint32_t)((int64_t)clock_wall_ns() / NS_PER_S),
-                                   v->fs->super->s_inodes_count + 1));
+        err = ext4_set_deleted(
+            v, n->number,
+            MAX((uint32_t)((int64_t)clock_wall_ns() / NS_PER_S), v->fs->super->s_inodes_count + 1));
     return err ? err : ext4_give_inode(v, n->number, directory);
 }
 

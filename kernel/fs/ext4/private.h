@@ -146,8 +146,8 @@ int ext4_op_create_unnamed(struct inode *dir, const struct fs_new *what, bool li
                            struct inode **out);
 int ext4_op_link(struct inode *dir, const struct fs_name *name, struct inode *i);
 int ext4_op_unlink(struct inode *dir, const struct fs_name *name, struct inode *i);
-int ext4_op_rename(struct inode *from, const struct fs_name *old, struct inode *i,
-                   struct inode *to, const struct fs_name *name, struct inode *replaced);
+int ext4_op_rename(struct inode *from, const struct fs_name *old, struct inode *i, struct inode *to,
+                   const struct fs_name *name, struct inode *replaced);
 int ext4_op_exchange(struct inode *dir, const struct fs_name *name, struct inode *i,
                      struct inode *to, const struct fs_name *other, struct inode *j);
 int ext4_op_change(struct inode *i, const struct fs_change *to);

@@ -25,8 +25,8 @@ struct ext4_store {
     uint64_t start;           /* its place, in bytes of the volume */
     uint32_t nparts, bytes;
     struct block_request *way[EXT4_STORE_WAY];
-    uint32_t first, count; /* in way[] */
-    int err;               /* the first error */
+    uint32_t first, count;       /* in way[] */
+    int err;                     /* the first error */
     struct block_request *flush; /* made by ext4_store_reserve(), or NULL */
 };
 

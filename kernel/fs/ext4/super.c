@@ -52,9 +52,10 @@ static int check_features(const struct ext2_super_block *s, const char *name, un
     if (unknown)
         return -EOPNOTSUPP;
     if ((s->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER) && !flags) {
-        printk("%s: ext4: not mounted: the journal needs recovery: mount with -o rw, run e2fsck, or "
-               "mount with -o noload, without what is only in the journal\n",
-               name);
+        printk(
+            "%s: ext4: not mounted: the journal needs recovery: mount with -o rw, run e2fsck, or "
+            "mount with -o noload, without what is only in the journal\n",
+            name);
         return -EROFS;
     }
     return 0;
@@ -118,24 +119,24 @@ int ext4_check_super(const struct ext2_super_block *s, uint64_t bytes, const cha
 /* ---- writing ---- */
 
 /* Features with which it is written; others are only read. */
-#define WRITTEN_INCOMPAT                                                                       \
-    (EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER |                          \
-     EXT2_FEATURE_INCOMPAT_META_BG | EXT3_FEATURE_INCOMPAT_EXTENTS |                           \
-     EXT4_FEATURE_INCOMPAT_64BIT | EXT4_FEATURE_INCOMPAT_FLEX_BG |                             \
-     EXT4_FEATURE_INCOMPAT_CSUM_SEED | EXT4_FEATURE_INCOMPAT_LARGEDIR)
-#define WRITTEN_RO_COMPAT                                                                       \
-    (EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER | EXT2_FEATURE_RO_COMPAT_LARGE_FILE |                  \
-     EXT4_FEATURE_RO_COMPAT_HUGE_FILE | EXT4_FEATURE_RO_COMPAT_GDT_CSUM |                       \
-     EXT4_FEATURE_RO_COMPAT_DIR_NLINK | EXT4_FEATURE_RO_COMPAT_EXTRA_ISIZE |                    \
+#define WRITTEN_INCOMPAT                                                                           \
+    (EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER |                              \
+     EXT2_FEATURE_INCOMPAT_META_BG | EXT3_FEATURE_INCOMPAT_EXTENTS | EXT4_FEATURE_INCOMPAT_64BIT | \
+     EXT4_FEATURE_INCOMPAT_FLEX_BG | EXT4_FEATURE_INCOMPAT_CSUM_SEED |                             \
+     EXT4_FEATURE_INCOMPAT_LARGEDIR)
+#define WRITTEN_RO_COMPAT                                                      \
+    (EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER | EXT2_FEATURE_RO_COMPAT_LARGE_FILE | \
+     EXT4_FEATURE_RO_COMPAT_HUGE_FILE | EXT4_FEATURE_RO_COMPAT_GDT_CSUM |      \
+     EXT4_FEATURE_RO_COMPAT_DIR_NLINK | EXT4_FEATURE_RO_COMPAT_EXTRA_ISIZE |   \
      EXT4_FEATURE_RO_COMPAT_METADATA_CSUM)
 
 static const char *ro_feature_name(unsigned bit)
 {
     static const char *const names[] = {
-        [0] = "sparse_super", [1] = "large_file", [3] = "huge_file",      [4] = "uninit_bg",
-        [5] = "dir_nlink",    [6] = "extra_isize", [7] = "snapshot",      [8] = "quota",
-        [9] = "bigalloc",     [10] = "metadata_csum", [11] = "replica",   [12] = "read-only",
-        [13] = "project",     [14] = "shared_blocks", [15] = "verity",    [16] = "orphan_present",
+        [0] = "sparse_super", [1] = "large_file",     [3] = "huge_file", [4] = "uninit_bg",
+        [5] = "dir_nlink",    [6] = "extra_isize",    [7] = "snapshot",  [8] = "quota",
+        [9] = "bigalloc",     [10] = "metadata_csum", [11] = "replica",  [12] = "read-only",
+        [13] = "project",     [14] = "shared_blocks", [15] = "verity",   [16] = "orphan_present",
     };
 
     return bit < ARRAY_SIZE(names) ? names[bit] : NULL;

@@ -9,8 +9,8 @@
 /* The buffers' contents belong to one function at a time. */
 struct ext4_volume {
     struct ext4_lines *lines;
-    struct ext4_journal *journal; /* NULL: it is only read */
-    const char *name;             /* for the console */
+    struct ext4_journal *journal;      /* NULL: it is only read */
+    const char *name;                  /* for the console */
     uint64_t blocks_free, inodes_free; /* atomic; after the last step */
     ext2_filsys fs;
     struct struct_io_channel io;
