@@ -1,4 +1,4 @@
-"""ext4 on disks, written: by the guest, and looked at with e2fsck and debugfs; power cuts; errors."""
+"""ext4 that is written: by the guest, and looked at with e2fsck and debugfs; power cuts; errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def check_image(image: Path) -> None:
     tool("e2fsck", "-fn", image)
 
 
-def run(image: Path, *words: str, timeout: float = 200, smp: int = 2, more: list[str] = []) -> str:
+def run(
+    image: Path, *words: str, timeout: float = 200, smp: int = 2, more: tuple[str, ...] = ()
+) -> str:
     options = ["--disk", str(image), *more]
     done = run_guest("/tests/ext4_write", *words, options=options, timeout=timeout, smp=smp)
     check_tap(done.expect(0).text)
@@ -183,7 +185,7 @@ def test_broken(tmp_path: Path, event: str, kind: str) -> None:
         f"set-state.{k}.event={event},set-state.{k}.state={k + 1},set-state.{k}.new_state={k + 2}"
         for k in range(8)
     )
-    console = run(image, "broken", more=["--disk-fault", f"{rule},{steps}"])
+    console = run(image, "broken", more=("--disk-fault", f"{rule},{steps}"))
     assert "the journal cannot be written" in console or "write" in kind
     recover(image)
 
@@ -254,7 +256,7 @@ def test_power_cuts(tmp_path: Path) -> None:
             continue
         recover(path)
         check_files(path, done, rounds, tmp_path)
-    more = [word for name in names[1:] for word in ("--disk", str(name))]
+    more = tuple(word for name in names[1:] for word in ("--disk", str(name)))
     disks = [f"/dev/vd{chr(ord('a') + k)}" for k in range(len(names))]
     run(names[0], "recover", *disks, timeout=400, more=more)
     for path, done in doubles:

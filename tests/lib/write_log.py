@@ -1,5 +1,5 @@
-"""What QEMU's blklogwrites has recorded (scripts/run --disk-log): all writes to a disk, and flushes,
-in order; and images as a power cut would have left them."""
+"""What scripts/run --disk-log has recorded: all writes to a disk, and flushes, in order; and images
+as a power cut would have left them."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/ext4/lines.h"
+#include "kernel/fs/ext4/volume_private.h"
 #include "kernel/fs/stat.h"
 #include "kernel/sched/thread.h"
 

@@ -2,7 +2,7 @@
 #ifndef KERNEL_FS_EXT4_DIRECTORY_H
 #define KERNEL_FS_EXT4_DIRECTORY_H
 
-#include "kernel/fs/ext4/volume_private.h"
+#include "kernel/fs/ext4/volume.h"
 
 #define ENTRY_BYTES 8u  /* of an entry before its name */
 #define ROOT_AT     32u /* bytes before the entries of the first block of an index, ... */
