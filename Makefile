@@ -401,7 +401,7 @@ TEST_NEEDS := all host-tests fuzzers test-kernel ubsan races counting
 test: $(if $(T),needed,$(TEST_NEEDS)) ## run every test (T='-k name' chooses some)
 	$(Q)$(PYTEST) $(if $(T),,--durations=20 --durations-min=1) $(T)
 
-.PHONY: needed check
+.PHONY: needed check crash
 needed: | $(SETUP_TESTS)
 	$(Q)mkdir -p $(B)
 	$(Q)$(PYTEST) -n 0 --collect-only --needs $(B)/needs $(T) > $(B)/needs.log || { cat $(B)/needs.log; exit 1; }
@@ -417,6 +417,9 @@ test-limits: all test-kernel ## the tests with time limits, three times beside e
 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
+
+crash: all ## 1,000 power cuts while ext4 is written
+	$(Q)MEGALITH_CUTS=1000 $(PYTEST) -n 0 tests/test_ext4_write.py -k power_cuts $(T)
 
 # Kernels for verification are built by a recursive make, with variables of their own.
 .PHONY: test-kernel ubsan races counting coverage test-ubsan test-races

@@ -147,7 +147,7 @@ def test_foreign_tree(tmp_path: Path) -> None:
         "cp big copy && echo more >>big && mv names more && echo x >'size 1' && cd / && umount /mnt"
     )
     options = ["--disk", str(image)]
-    run_guest("/bin/sh", "-c", script, options=options, timeout=200, all_programs=True).expect(0)
+    run_guest("/bin/sh", "-c", script, options=options, timeout=200, users_image=True).expect(0)
     check_image(image)
     assert debugfs(image, 'cat "/size 1"') == "x\n"
 

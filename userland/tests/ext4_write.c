@@ -4,8 +4,8 @@
  *   ext4_write calls          /dev/vda: what can be done with files, before and after a new mount
  *   ext4_write tree MANY      /dev/vda: files of every kind, MANY in one folder
  *   ext4_write full           /dev/vda, a small disk, gets full, and empty again
- *   ext4_write crash ROUNDS   /dev/vda1: files are changed and synced; after each round its number is
- *                             written to /dev/vda2
+ *   ext4_write crash ROUNDS   /dev/vda1: files are changed and synced; after each round its number
+ *                             is written to /dev/vda2
  *   ext4_write recover DISK...   each is mounted, read, written and unmounted
  *   ext4_write crowd          /dev/vda: processes make, write and remove files at the same time
  *   ext4_write broken         /dev/vda stops to take writes: errors are told, nothing hangs

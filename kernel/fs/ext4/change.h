@@ -54,8 +54,8 @@ int ext4_extent_add(struct ext4_volume *v, struct ext4_node *n, uint32_t block, 
                     uint64_t physical, bool unwritten);
 /* The same blocks, all of one extent that is unwritten, are written now. */
 int ext4_extent_written(struct ext4_volume *v, struct ext4_node *n, uint32_t block, uint32_t count);
-/* Free blocks of [first, end): the last ones there, of one extent and one group. *more: there may be
- * further ones. */
+/* Free blocks of [first, end): the last ones there, of one extent and one group. *more: there may
+ * be further ones. */
 int ext4_extent_punch(struct ext4_volume *v, struct ext4_node *n, uint32_t first, uint32_t end,
                       bool *more);
 /* An empty tree. */

@@ -27,7 +27,7 @@ struct path {
     struct ext4_node *n;
     unsigned depth; /* of the tree: level[depth] has extents */
     struct level {
-        struct ext3_extent_header *h;
+        struct ext3_extent_header *head;
         uint64_t block; /* 0: the root */
         int at;         /* of its entries; -1: what is looked for comes before all of them */
     } level[DEPTH_MOST + 1];
@@ -107,18 +107,18 @@ static uint32_t sum_of(const struct ext4_volume *v, const struct ext4_node *n,
 static void seal(const struct ext4_volume *v, const struct path *p, const struct level *l)
 {
     if (l->block && ext2fs_has_feature_metadata_csum(v->fs->super))
-        *tail_of(l->h) = sum_of(v, p->n, l->h);
+        *tail_of(l->head) = sum_of(v, p->n, l->head);
 }
 
 /* The last entry of a level that begins at `block` or before. */
 static int search(const struct level *l, uint32_t block)
 {
-    int low = -1, high = l->h->eh_entries; /* both kinds of entries begin with their block */
+    int low = -1, high = l->head->eh_entries; /* both kinds of entries begin with their block */
 
     while (high - low > 1) {
         int middle = (low + high) / 2;
 
-        if (entries(l->h)[middle].ee_block <= block)
+        if (entries(l->head)[middle].ee_block <= block)
             low = middle;
         else
             high = middle;
@@ -137,11 +137,12 @@ static int edit_node(struct ext4_volume *v, struct path *p, unsigned k, uint64_t
     err = ext4_edit(v, block, &bytes);
     if (err)
         return err;
-    l->h = (struct ext3_extent_header *)bytes;
+    l->head = (struct ext3_extent_header *)bytes;
     l->block = block;
-    if (!is_sound(v, l->h, false, p->depth - k))
+    if (!is_sound(v, l->head, false, p->depth - k))
         return -EUCLEAN;
-    if (ext2fs_has_feature_metadata_csum(v->fs->super) && *tail_of(l->h) != sum_of(v, p->n, l->h))
+    if (ext2fs_has_feature_metadata_csum(v->fs->super) &&
+        *tail_of(l->head) != sum_of(v, p->n, l->head))
         return -EUCLEAN;
     return 0;
 }
@@ -153,23 +154,23 @@ static int find(struct ext4_volume *v, struct ext4_node *n, uint32_t block, stru
     int err = 0;
 
     p->n = n;
-    l->h = (struct ext3_extent_header *)((struct ext2_inode *)n->raw)->i_block;
+    l->head = (struct ext3_extent_header *)((struct ext2_inode *)n->raw)->i_block;
     l->block = 0;
-    p->depth = l->h->eh_depth;
+    p->depth = l->head->eh_depth;
     n->last.count = 0; /* it may not be true any more */
     if (!(n->flags & EXT4_EXTENTS_FL))
         return -EOPNOTSUPP;
-    if (p->depth > DEPTH_MOST || !is_sound(v, l->h, true, p->depth))
+    if (p->depth > DEPTH_MOST || !is_sound(v, l->head, true, p->depth))
         return -EUCLEAN;
     for (unsigned k = 0; !err; k++) {
         l = &p->level[k];
         l->at = search(l, block);
         if (k == p->depth)
             break;
-        if (!l->h->eh_entries)
+        if (!l->head->eh_entries)
             return -EUCLEAN;
         l->at = MAX(l->at, 0);
-        err = edit_node(v, p, k + 1, child_of(&indexes(l->h)[l->at]));
+        err = edit_node(v, p, k + 1, child_of(&indexes(l->head)[l->at]));
     }
     return err;
 }
@@ -179,13 +180,13 @@ static int find(struct ext4_volume *v, struct ext4_node *n, uint32_t block, stru
 /* The first entry of level k was changed: the entries above say so. */
 static void lift(struct ext4_volume *v, struct path *p, unsigned k)
 {
-    while (k > 0 && p->level[k].h->eh_entries) {
-        uint32_t first = entries(p->level[k].h)[0].ee_block;
+    while (k > 0 && p->level[k].head->eh_entries) {
+        uint32_t first = entries(p->level[k].head)[0].ee_block;
         struct level *up = &p->level[--k];
 
-        if (indexes(up->h)[up->at].ei_block == first)
+        if (indexes(up->head)[up->at].ei_block == first)
             break;
-        indexes(up->h)[up->at].ei_block = first;
+        indexes(up->head)[up->at].ei_block = first;
         seal(v, p, up);
         if (up->at)
             break;
@@ -194,20 +195,20 @@ static void lift(struct ext4_volume *v, struct path *p, unsigned k)
 
 static void insert_entry(struct level *l, int at, const void *entry)
 {
-    struct ext3_extent *e = entries(l->h);
+    struct ext3_extent *e = entries(l->head);
 
-    memmove(e + at + 1, e + at, (size_t)(l->h->eh_entries - at) * sizeof(*e));
+    memmove(e + at + 1, e + at, (size_t)(l->head->eh_entries - at) * sizeof(*e));
     memcpy(e + at, entry, sizeof(*e));
-    l->h->eh_entries++;
+    l->head->eh_entries++;
 }
 
 static void delete_entry(struct level *l, int at)
 {
-    struct ext3_extent *e = entries(l->h);
+    struct ext3_extent *e = entries(l->head);
 
-    l->h->eh_entries--;
-    memmove(e + at, e + at + 1, (size_t)(l->h->eh_entries - at) * sizeof(*e));
-    memset(e + l->h->eh_entries, 0, sizeof(*e));
+    l->head->eh_entries--;
+    memmove(e + at, e + at + 1, (size_t)(l->head->eh_entries - at) * sizeof(*e));
+    memset(e + l->head->eh_entries, 0, sizeof(*e));
 }
 
 /* A block for a node, near the file's others. */
@@ -231,8 +232,8 @@ static void put_index(struct ext3_extent_idx *i, uint32_t first, uint64_t block)
 /* The root's entries move to a block of their own, the only one below it. */
 static int deepen(struct ext4_volume *v, struct path *p)
 {
-    struct ext3_extent_header *root = p->level[0].h, *h;
-    struct level l = {.h = NULL};
+    struct ext3_extent_header *root = p->level[0].head, *h;
+    struct level l = {.head = NULL};
     uint8_t *bytes;
     int err;
 
@@ -241,7 +242,7 @@ static int deepen(struct ext4_volume *v, struct path *p)
     err = new_block(v, p, &l.block, &bytes);
     if (err)
         return err;
-    l.h = h = (struct ext3_extent_header *)bytes;
+    l.head = h = (struct ext3_extent_header *)bytes;
     *h = *root;
     h->eh_max = most_in(v);
     memcpy(entries(h), entries(root), root->eh_entries * sizeof(struct ext3_extent));
@@ -257,23 +258,23 @@ static int deepen(struct ext4_volume *v, struct path *p)
  * comes behind all, since others are likely to follow it. The parent has room. */
 static int split(struct ext4_volume *v, struct path *p, unsigned k, uint32_t block)
 {
-    struct level *l = &p->level[k], *up = &p->level[k - 1], other = {.h = NULL};
-    unsigned n = l->h->eh_entries, from = n / 2;
+    struct level *l = &p->level[k], *up = &p->level[k - 1], other = {.head = NULL};
+    unsigned n = l->head->eh_entries, from = n / 2;
     struct ext3_extent_idx index;
     uint8_t *bytes;
     int err = new_block(v, p, &other.block, &bytes);
 
     if (err)
         return err;
-    if (entries(l->h)[n - 1].ee_block < block)
+    if (entries(l->head)[n - 1].ee_block < block)
         from = n - 1;
-    other.h = (struct ext3_extent_header *)bytes;
-    *other.h = *l->h;
-    other.h->eh_entries = (uint16_t)(n - from);
-    memcpy(entries(other.h), entries(l->h) + from, (n - from) * sizeof(struct ext3_extent));
-    memset(entries(l->h) + from, 0, (n - from) * sizeof(struct ext3_extent));
-    l->h->eh_entries = (uint16_t)from;
-    put_index(&index, entries(other.h)[0].ee_block, other.block);
+    other.head = (struct ext3_extent_header *)bytes;
+    *other.head = *l->head;
+    other.head->eh_entries = (uint16_t)(n - from);
+    memcpy(entries(other.head), entries(l->head) + from, (n - from) * sizeof(struct ext3_extent));
+    memset(entries(l->head) + from, 0, (n - from) * sizeof(struct ext3_extent));
+    l->head->eh_entries = (uint16_t)from;
+    put_index(&index, entries(other.head)[0].ee_block, other.block);
     insert_entry(up, up->at + 1, &index);
     seal(v, p, l);
     seal(v, p, &other);
@@ -288,9 +289,9 @@ static int make_room(struct ext4_volume *v, struct ext4_node *n, uint32_t block,
         int err = find(v, n, block, p);
         unsigned k = p->depth;
 
-        if (err || p->level[k].h->eh_entries < p->level[k].h->eh_max)
+        if (err || p->level[k].head->eh_entries < p->level[k].head->eh_max)
             return err;
-        while (k > 0 && p->level[k - 1].h->eh_entries == p->level[k - 1].h->eh_max)
+        while (k > 0 && p->level[k - 1].head->eh_entries == p->level[k - 1].head->eh_max)
             k--;
         err = k ? split(v, p, k, block) : deepen(v, p);
         if (err)
@@ -312,18 +313,18 @@ static bool can_follow(const struct extent *a, const struct extent *b)
 static bool merge(struct ext4_volume *v, struct path *p, const struct extent *x)
 {
     struct level *l = &p->level[p->depth];
-    struct ext3_extent *e = entries(l->h);
+    struct ext3_extent *e = entries(l->head);
     struct extent before, after;
 
     if (l->at >= 0 && (before = get(&e[l->at]), can_follow(&before, x))) {
         before.count += x->count;
-        if (l->at + 1 < l->h->eh_entries &&
+        if (l->at + 1 < l->head->eh_entries &&
             (after = get(&e[l->at + 1]), can_follow(&before, &after))) {
             before.count += after.count;
             delete_entry(l, l->at + 1);
         }
         put(&e[l->at], &before);
-    } else if (l->at + 1 < l->h->eh_entries &&
+    } else if (l->at + 1 < l->head->eh_entries &&
                (after = get(&e[l->at + 1]), can_follow(x, &after))) {
         after = (struct extent){x->block, x->count + after.count, x->physical, x->unwritten};
         put(&e[l->at + 1], &after);
@@ -373,16 +374,16 @@ static int remove_entry(struct ext4_volume *v, struct path *p)
     int err = 0;
 
     delete_entry(l, l->at);
-    while (!err && k > 0 && !l->h->eh_entries) {
+    while (!err && k > 0 && !l->head->eh_entries) {
         err = ext4_give_blocks(v, l->block, 1, true);
         if (!err)
             err = ext4_node_count(v, p->n, -1);
         l = &p->level[--k];
         delete_entry(l, l->at);
     }
-    if (k == 0 && !l->h->eh_entries)
-        l->h->eh_depth = 0;
-    if (l->h->eh_entries && l->at == 0)
+    if (k == 0 && !l->head->eh_entries)
+        l->head->eh_depth = 0;
+    if (l->head->eh_entries && l->at == 0)
         lift(v, p, k);
     seal(v, p, l);
     return err;
@@ -401,7 +402,7 @@ static int carve(struct ext4_volume *v, struct path *p, const struct extent *x, 
     right.physical += end - x->block;
     if (!left.count && !right.count)
         return remove_entry(v, p);
-    put(&entries(l->h)[l->at], left.count ? &left : &right);
+    put(&entries(l->head)[l->at], left.count ? &left : &right);
     if (!left.count && l->at == 0)
         lift(v, p, p->depth);
     seal(v, p, l);
@@ -418,7 +419,7 @@ int ext4_extent_written(struct ext4_volume *v, struct ext4_node *n, uint32_t blo
         return err;
     if (p.level[p.depth].at < 0)
         return -EUCLEAN;
-    x = get(&entries(p.level[p.depth].h)[p.level[p.depth].at]);
+    x = get(&entries(p.level[p.depth].head)[p.level[p.depth].at]);
     if (!x.unwritten || block < x.block || block - x.block + count > x.count)
         return -EUCLEAN;
     part = (struct extent){block, count, x.physical + (block - x.block), false};
@@ -454,7 +455,7 @@ int ext4_extent_punch(struct ext4_volume *v, struct ext4_node *n, uint32_t first
     l = &p.level[p.depth];
     if (err || l->at < 0)
         return err;
-    x = get(&entries(l->h)[l->at]);
+    x = get(&entries(l->head)[l->at]);
     if (x.block + x.count <= first)
         return 0;
     if (x.count == 0 || x.physical <= v->fs->super->s_first_data_block ||

@@ -1,8 +1,8 @@
 /*
  * Names entered into directories with an index (htree). Its blocks have pairs of a hash and a
- * block, in ascending order: names with that hash or a higher one, below the next pair's, are there.
- * The first hash of a block is left out. If one hash goes on in the next block, that one's hash has
- * its lowest bit set, which no name's has.
+ * block, in ascending order: names with that hash or a higher one, below the next pair's, are
+ * there. The first hash of a block is left out. If one hash goes on in the next block, that one's
+ * hash has its lowest bit set, which no name's has.
  *
  * As with extents, what is full is split, the uppermost block first, and the place is looked for
  * again.

@@ -12,7 +12,8 @@
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-#define KNOWN        (INCOMPAT_REVOKE | INCOMPAT_64BIT | INCOMPAT_ASYNC | INCOMPAT_SUM_2 | INCOMPAT_SUM_3)
+#define SUMS         (INCOMPAT_SUM_2 | INCOMPAT_SUM_3)
+#define KNOWN        (INCOMPAT_REVOKE | INCOMPAT_64BIT | INCOMPAT_ASYNC | SUMS)
 #define LENGTH_LEAST 512u /* blocks: some transactions of some steps */
 
 uint32_t ext4_journal_sum(uint32_t seed, const void *p, size_t n)
@@ -78,16 +79,14 @@ static const char *wrong(const struct ext4_volume *v)
         return "there is none in its place";
     if ((field(j, SUPER_INCOMPAT) & ~(uint32_t)KNOWN) || field(j, SUPER_RO_COMPAT))
         return "it has a feature that is not known, such as fast_commit";
-    if ((field(j, SUPER_INCOMPAT) & (INCOMPAT_ASYNC | INCOMPAT_SUM_2 | INCOMPAT_SUM_3)) ==
-        INCOMPAT_ASYNC)
+    if ((field(j, SUPER_INCOMPAT) & (INCOMPAT_ASYNC | SUMS)) == INCOMPAT_ASYNC)
         return "it has the feature async_commit without the checksums that it needs";
     if (field(j, SUPER_BLOCK_BYTES) != v->block_bytes || length > j->length ||
         length < LENGTH_LEAST || first == 0 || first > length - LENGTH_LEAST / 2)
         return "its size is wrong";
     if (field(j, SUPER_START) && (field(j, SUPER_START) < first || field(j, SUPER_START) >= length))
         return "its beginning is wrong";
-    if ((field(j, SUPER_INCOMPAT) & (INCOMPAT_SUM_2 | INCOMPAT_SUM_3)) &&
-        super_sum(j) != field(j, SUPER_SUM))
+    if ((field(j, SUPER_INCOMPAT) & SUMS) && super_sum(j) != field(j, SUPER_SUM))
         return "its checksum is wrong";
     if (field(j, SUPER_ERROR))
         return "it has an error: run e2fsck";

@@ -1,8 +1,9 @@
 /*
  * A mount: made, served by a thread of its own, and ended.
  *
- * The thread reads pages, frees inodes, and commits what was changed some seconds ago. It is told to end when nothing of the mount is in use
- * any more, and then frees the mount itself, since it is the last to look at it.
+ * The thread reads pages, frees inodes, and commits what was changed some seconds ago. It is told
+ * to end when nothing of the mount is in use any more, and then frees the mount itself, since it is
+ * the last to look at it.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"

@@ -1,8 +1,8 @@
 /*
  * An ext4 file system on a volume, read through libext2fs: the superblock, inodes, the blocks of a
  * file, names. Nothing here knows the kernel's inodes. change.h has what changes it. The caller
- * holds the mutex of the mount, for all functions; IPL 0; they wait for the disk. Results: 0, -EIO, -ENOMEM, -EINTR (the thread is to
- * end), or -EUCLEAN: the file system is damaged.
+ * holds the mutex of the mount, for all functions; IPL 0; they wait for the disk. Results: 0, -EIO,
+ * -ENOMEM, -EINTR (the thread is to end), or -EUCLEAN: the file system is damaged.
  */
 #ifndef KERNEL_FS_EXT4_VOLUME_H
 #define KERNEL_FS_EXT4_VOLUME_H
