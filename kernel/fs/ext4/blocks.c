@@ -107,7 +107,7 @@ int ext4_punch(struct ext4_volume *v, struct ext4_node *n, uint64_t first, uint6
 /* A file without a name is an orphan anyway. */
 static int set_size(struct ext4_volume *v, struct ext4_node *n, uint64_t size)
 {
-    int err = ext4_edit_node(v, n);
+    int err = size < n->size && ext4_is_mapped(v, n) ? -EOPNOTSUPP : ext4_edit_node(v, n);
 
     if (!err && size < n->size && n->nlink && !n->cutting) {
         err = ext4_orphan_add(v, n);

@@ -67,6 +67,9 @@ void ext4_extent_init(struct ext4_node *n);
 uint32_t ext4_node_seed(const struct ext4_volume *v, const struct ext4_node *n);
 /* Count blocks in i_blocks. */
 int ext4_node_count(struct ext4_volume *v, struct ext4_node *n, int64_t blocks);
+/* Has it blocks by a map, as ext3 has them? They are only read: such an inode keeps its names and
+ * its length. */
+bool ext4_is_mapped(const struct ext4_volume *v, const struct ext4_node *n);
 /* The time of an inode's deletion, or what stands in its place (orphan.c). */
 int ext4_set_deleted(struct ext4_volume *v, uint32_t number, uint32_t value);
 /* Store an inode, but that time. `fresh`: all else that it may have had is cleared. */

@@ -176,6 +176,7 @@ static void finish_on_disk(struct ext4_inode *i)
         err = i->node.nlink ? ext4_cut(m->volume, &i->node, &more)
                             : ext4_erase(m->volume, &i->node, &more);
         mutex_unlock(&m->mutex);
+        ext4_do_jobs(m); /* nobody waits longer for a page than for a step */
     }
     if (err && err != -EROFS)
         printk("%s: ext4: inode %u cannot be freed (error %d): it is when the disk is mounted "

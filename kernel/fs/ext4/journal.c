@@ -136,7 +136,9 @@ int ext4_journal_write_super(struct ext4_volume *v, uint32_t start)
     put_be32(j->super + SUPER_SUM, 0);
     if (j->incompat & INCOMPAT_SUM_3)
         put_be32(j->super + SUPER_SUM, super_sum(j));
-    ext4_store_write(&j->store, place, j->super, sizeof(j->super));
+    memset(j->block, 0, v->block_bytes); /* all of it, since a sector may be as long */
+    memcpy(j->block, j->super, sizeof(j->super));
+    ext4_store_write(&j->store, place, j->block, v->block_bytes);
     err = ext4_store_finish(&j->store);
     return err ? err : ext4_store_flush(&j->store);
 }

@@ -14,15 +14,6 @@ static void touch(struct ext4_node *n, bool contents)
         n->mtime_ns = n->ctime_ns;
 }
 
-/* Blocks by a map, as ext3 has them, are only read: such an inode keeps its names. */
-static bool can_end(const struct ext4_node *n)
-{
-    uint32_t type = n->mode & S_IFMT;
-
-    return (n->flags & EXT4_EXTENTS_FL) || !raw_of(n)->i_blocks ||
-           (type != S_IFREG && type != S_IFDIR);
-}
-
 /* One more directory in dir, or, with n = -1, one less. 1 stands for too many to be counted. */
 static int count_child(struct ext4_volume *v, struct ext4_node *dir, int n)
 {
@@ -173,7 +164,7 @@ static int lose_name(struct ext4_volume *v, struct ext4_node *dir, struct ext4_n
     struct ext4_name any;
     int err = ext4_edit_node(v, n);
 
-    if (!err && !can_end(n))
+    if (!err && ext4_is_mapped(v, n))
         err = -EOPNOTSUPP;
     if (!err && n->nlink == 0)
         err = -EUCLEAN;

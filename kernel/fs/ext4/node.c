@@ -23,6 +23,14 @@ uint32_t ext4_node_seed(const struct ext4_volume *v, const struct ext4_node *n)
     return ext2fs_crc32c_le(crc, (const uint8_t *)&generation, sizeof(generation));
 }
 
+bool ext4_is_mapped(const struct ext4_volume *v, const struct ext4_node *n)
+{
+    const struct ext2_inode *r = raw_of(n);
+    bool attributes = r->i_file_acl || r->osd2.linux2.l_i_file_acl_high;
+
+    return !(n->flags & EXT4_EXTENTS_FL) && r->i_blocks > (attributes ? v->block_bytes / 512 : 0);
+}
+
 /* In units of 512 bytes, or of blocks if the inode says so. */
 int ext4_node_count(struct ext4_volume *v, struct ext4_node *n, int64_t blocks)
 {

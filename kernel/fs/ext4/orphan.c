@@ -147,6 +147,8 @@ int ext4_orphans_end(struct ext4_volume *v)
         bool more = true;
 
         err = ext4_read_node_of(v, number, &n);
+        if (!err && ext4_is_mapped(v, &n))
+            err = -EUCLEAN; /* nothing of ours: e2fsck can free it */
         n.cutting = true;
         while (!err && more)
             err = thread_killed() ? -EINTR
