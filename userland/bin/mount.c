@@ -1,4 +1,4 @@
-/* mount: what is mounted; mount -t ext4 -o ro[,noload] DEVICE FOLDER: mount a disk. By the name
+/* mount: what is mounted; mount -t ext4 [-o ro|rw[,noload]] DEVICE FOLDER: mount a disk. By the name
  * umount: umount FOLDER...: unmount what is mounted there. */
 #include <errno.h>
 #include <stdio.h>
