@@ -187,6 +187,29 @@ static void test_attributes(void)
        "all are kept");
 }
 
+/* Pages that are not in memory, and overwritten from a place that ends within. */
+static void test_fault(void)
+{
+    uint8_t *p = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static uint8_t want[65536];
+    int fd = make(MNT "/fault", 65536, 9);
+
+    close(fd);
+    again("/dev/vda");
+    munmap(p + 8192, 8192);
+    fill(want, 65536, 9);
+    memset(want + 8192, 0, 8192);
+    fd = open(MNT "/fault", O_RDWR);
+    is(pwrite(fd, p, 16384, 8192), 8192, "as much as there is");
+    ok(fails(pwrite(fd, p + 8192, 8192, 32768), EFAULT), "or nothing");
+    ok(pread(fd, buffer, 65536, 0) == 65536 && memcmp(buffer, want, 65536) == 0, "in memory");
+    close(fd);
+    again("/dev/vda");
+    fd = open(MNT "/fault", O_RDONLY);
+    ok(pread(fd, buffer, 65536, 0) == 65536 && memcmp(buffer, want, 65536) == 0, "on the disk");
+    close(fd);
+}
+
 static void test_unlinked(void)
 {
     struct statfs before, after;
@@ -231,6 +254,7 @@ static int calls(void)
     test_reserved();
     test_names();
     test_attributes();
+    test_fault();
     test_unlinked();
     test_read_only();
     return tap_done();

@@ -75,7 +75,7 @@ static bool make_room(struct ext4_inode *i, uint32_t look)
 
 /* A page for the contents. What is kept here leaves memory to programs (mount.reserve), and gives
  * way when the user's limit is reached. */
-static int page_new(struct ext4_inode *i, pfn_t *pfn)
+int ext4_page_new(struct ext4_inode *i, pfn_t *pfn)
 {
     int err;
 
@@ -141,7 +141,7 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
     j->o = o;
     j->first = offset;
     j->account = account;
-    while (got < MIN(n, (uint64_t)EXT4_PAGES) && (err = page_new(i, &j->page[got])) == 0)
+    while (got < MIN(n, (uint64_t)EXT4_PAGES) && (err = ext4_page_new(i, &j->page[got])) == 0)
         j->npages = ++got;
     if (!got) {
         job_free(j);
@@ -154,12 +154,42 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
     return (int)got;
 }
 
+/* Only the thread that offers a page sees itself there, and what it has stored before. */
+static bool take_offer(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint64_t count)
+{
+    pfn_t page = PFN_NONE;
+
+    if (likely(__atomic_load_n(&i->offers, __ATOMIC_RELAXED) != thread_self()) || count != 1 ||
+        offset != i->offered || pfn_eq(i->offer, PFN_NONE))
+        return false;
+    page = i->offer;
+    i->offer = PFN_NONE;
+    (void)mm_supply(o, offset, page, MAP_R);
+    return true;
+}
+
+int ext4_offer_page(struct ext4_inode *i, uint64_t index, pfn_t page, pfn_t *out)
+{
+    int err;
+
+    i->offered = index;
+    i->offer = page;
+    __atomic_store_n(&i->offers, thread_self(), __ATOMIC_RELAXED);
+    err = object_page_get(i->inode.object, index, MAP_R, out);
+    __atomic_store_n(&i->offers, NULL, __ATOMIC_RELAXED);
+    if (!pfn_eq(i->offer, PFN_NONE))
+        page_free(page);
+    return err;
+}
+
 /* access 0: nobody waits for the pages yet. Until all of them are answered the object stays. */
 static int ext4_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
 {
     struct ext4_inode *i = object_pager_data(o);
     uint64_t there = (size_of(i) + PAGE_MASK) >> PAGE_SHIFT;
 
+    if (unlikely(take_offer(i, o, offset, count)))
+        return 0;
     mm_answers_begin(o);
     for (uint64_t at = offset, end = offset + count; at < end;) {
         int got = ask(i, o, at, end - at);

@@ -78,8 +78,11 @@ struct ext4_inode {
     uint64_t next_page;     /* that a sequential reader asks for next; atomic */
     uint32_t ahead;         /* pages that were asked for ahead of one; atomic */
     struct ext4_node node;  /* what the disk says: mount.mutex; number and type are constant */
-    bool linkable;          /* made without a name, and may get one; constant */
-    char *name; /* of a directory, in nonpaged pool; rename_mutex held exclusively, and mutex */
+    struct thread *offers;  /* who has made a page that it overwrites whole; atomic */
+    uint64_t offered;       /* its index, and the page; of that thread */
+    pfn_t offer;
+    bool linkable; /* made without a name, and may get one; constant */
+    char *name;    /* of a directory, in nonpaged pool; rename_mutex held exclusively, and mutex */
     uint32_t name_len;
 };
 
@@ -127,6 +130,11 @@ struct ext4_inode *ext4_next_file(struct ext4 *m, uint32_t *looked);
 
 extern const struct pager_ops ext4_pager;
 void ext4_will_read(struct inode *i, uint64_t index, uint64_t n);
+/* A page for the contents of i, which are undefined. 0 or -ENOMEM. */
+int ext4_page_new(struct ext4_inode *i, pfn_t *pfn);
+/* Page `index` of i, with a reference in *out: `page`, which is the object's then, or one that came
+ * there first, and `page` is freed. As object_page_get(). i->lock is held exclusively. */
+int ext4_offer_page(struct ext4_inode *i, uint64_t index, pfn_t page, pfn_t *out);
 /* Do the jobs that are there. The mount's thread. */
 void ext4_do_jobs(struct ext4 *m);
 /* Free pages of files that nobody maps while less memory is free than m->reserve. The thread. */

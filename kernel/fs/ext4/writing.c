@@ -29,7 +29,16 @@ struct part {
     struct ext4_inode *i;
     uint64_t first; /* index of page[0] */
     uint32_t npages;
+    uint32_t filled; /* bits of those that have what is written already */
     pfn_t page[EXT4_PAGES];
+};
+
+/* What is written: from kernel memory or, if that is NULL, from user memory. */
+struct source {
+    vaddr_t ubuf;
+    const uint8_t *kbuf;
+    uint64_t at; /* in the file */
+    size_t n;
 };
 
 static struct ext4_volume *volume_of(const struct ext4_inode *i) { return i->mount->volume; }
@@ -138,18 +147,48 @@ static void drop(struct part *p)
     p->npages = 0;
 }
 
-/* Have the pages of [at, at + n). */
-static int hold(struct part *p, uint64_t at, uint64_t n)
+static int copy_some(const struct source *s, uint64_t to, uint8_t *page, size_t n)
 {
-    uint64_t end = (at + n + PAGE_MASK) >> PAGE_SHIFT;
+    if (s->kbuf)
+        memcpy(page, s->kbuf + (to - s->at), n);
+    return s->kbuf ? 0 : copyin(page, s->ubuf + (to - s->at), n);
+}
+
+/* A page that is not in memory and is overwritten whole is not read: one that has the new bytes
+ * takes its place at once. False: it could not be made. */
+static bool hold_filled(struct part *p, uint64_t index, const struct source *s)
+{
+    pfn_t pfn, out;
+
+    if (index << PAGE_SHIFT < s->at || (index + 1) << PAGE_SHIFT > s->at + s->n ||
+        ext4_page_new(p->i, &pfn))
+        return false;
+    if (copy_some(s, index << PAGE_SHIFT, kseg_page(pfn), PAGE_SIZE)) {
+        page_free(pfn);
+        return false;
+    }
+    if (ext4_offer_page(p->i, index, pfn, &out))
+        return false;
+    if (pfn_eq(out, pfn))
+        p->filled |= 1u << p->npages;
+    p->page[p->npages++] = out;
+    return true;
+}
+
+/* Have the pages of what is written. */
+static int hold(struct part *p, const struct source *s)
+{
+    uint64_t end = (s->at + s->n + PAGE_MASK) >> PAGE_SHIFT;
     int err = 0;
 
-    p->first = at >> PAGE_SHIFT;
-    p->npages = 0;
+    p->first = s->at >> PAGE_SHIFT;
+    p->npages = p->filled = 0;
     while (!err && p->first + p->npages < end) {
         uint64_t index = p->first + p->npages;
         pfn_t pfn = object_page_try_get(p->i->inode.object, index);
 
+        if (pfn_eq(pfn, PFN_NONE) && hold_filled(p, index, s))
+            continue;
         if (pfn_eq(pfn, PFN_NONE))
             err = object_page_get(p->i->inode.object, index, MAP_R, &pfn);
         if (!err)
@@ -161,20 +200,17 @@ static int hold(struct part *p, uint64_t at, uint64_t n)
 }
 
 /* Returns how many bytes were copied, or an error: none. */
-static long copy_in(const struct part *p, uint64_t at, vaddr_t ubuf, const uint8_t *kbuf, size_t n)
+static long copy_in(const struct part *p, const struct source *s)
 {
     size_t done = 0;
 
-    while (done < n) {
-        uint64_t to = at + done, within = to & PAGE_MASK;
-        size_t some = MIN(n - done, PAGE_SIZE - within);
-        uint8_t *page = (uint8_t *)kseg_page(p->page[(to >> PAGE_SHIFT) - p->first]) + within;
+    while (done < s->n) {
+        uint64_t to = s->at + done, within = to & PAGE_MASK, k = (to >> PAGE_SHIFT) - p->first;
+        size_t some = MIN(s->n - done, PAGE_SIZE - within);
         int err = 0;
 
-        if (kbuf)
-            memcpy(page, kbuf + done, some);
-        else
-            err = copyin(page, ubuf + done, some);
+        if (!(p->filled >> k & 1))
+            err = copy_some(s, to, (uint8_t *)kseg_page(p->page[k]) + within, some);
         if (err)
             return done ? (long)done : err;
         done += some;
@@ -211,27 +247,27 @@ static long write_back(struct part *p, uint64_t at, size_t n)
 }
 
 /* At most as much as a part has pages for. */
-static long write_part(struct part *p, uint64_t at, vaddr_t ubuf, const uint8_t *kbuf, size_t n)
+static long write_part(struct part *p, const struct source *s)
 {
     struct inode *in = &p->i->inode;
-    uint64_t old = in->size;
+    uint64_t old = in->size, end = s->at + s->n;
     long r;
 
-    if (at + n > old)
-        object_truncate(in->object, pages_of(at + n));
-    r = hold(p, at, n);
+    if (end > old)
+        object_truncate(in->object, pages_of(end));
+    r = hold(p, s);
     if (!r) {
-        long copied = copy_in(p, at, ubuf, kbuf, n);
-
-        r = copied > 0 ? write_back(p, at, (size_t)copied) : copied;
+        r = copy_in(p, s);
+        if (r > 0)
+            r = write_back(p, s->at, (size_t)r);
         drop(p);
-        if (r < copied) {
-            uint64_t first = (at + (uint64_t)MAX(r, 0L)) >> PAGE_SHIFT;
-
-            (void)mm_downgrade(in->object, first, pages_of(at + n) - first, 0);
-        }
     }
-    if (at + n > old)
+    if (r < (long)s->n) { /* the others may have bytes that the disk has not */
+        uint64_t first = (s->at + (uint64_t)MAX(r, 0L)) >> PAGE_SHIFT;
+
+        (void)mm_downgrade(in->object, first, pages_of(end) - first, 0);
+    }
+    if (end > old)
         show_size(p->i);
     return r;
 }
@@ -250,7 +286,7 @@ static int write_end(struct part *p, uint64_t size)
     mutex_unlock(&p->i->mount->mutex);
     if (err || !run.physical)
         return err;
-    err = hold(p, at, 1);
+    err = hold(p, &(struct source){.at = at, .n = 1});
     if (err)
         return err;
     memset((uint8_t *)kseg_page(p->page[0]) + (size & PAGE_MASK), 0,
@@ -301,7 +337,8 @@ long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *
     while (done < n) {
         uint64_t at = offset + done;
         size_t some = MIN(n - done, EXT4_PAGES * PAGE_SIZE - (at & PAGE_MASK));
-        long r = write_part(&p, at, ubuf + done, kbuf ? (const uint8_t *)kbuf + done : NULL, some);
+        struct source s = {ubuf + done, kbuf ? (const uint8_t *)kbuf + done : NULL, at, some};
+        long r = thread_killed() ? -EINTR : write_part(&p, &s);
 
         if (r <= 0)
             return done ? (long)done : r;
