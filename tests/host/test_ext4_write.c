@@ -13,8 +13,12 @@
  * memory, and compares; ends the volume and leaves it in OUT. What was written is remembered: then
  * it is cut CUTS times, in each of which some writes behind the last flush are lost, to be
  * recovered here, and compared with what was committed, and, in OUT.k, by e2fsck.
- * tests/test_ext4_write.py runs it. Without arguments there is nothing to do.
+ * `test_ext4_write SEED STEPS IMAGE` does the same to a volume whose bitmaps say now and then, with
+ * right checksums, that a block is free that is not: it ends, and nothing else is demanded.
+ * tests/test_ext4_write.py runs both. Without arguments there is nothing to do.
  */
+#include <setjmp.h>
+
 #include "ext4_world.h"
 
 #define FILES 400u
@@ -31,11 +35,15 @@ static struct file files[FILES], committed[FILES];
 static unsigned alive;
 
 static struct ext4_volume *v;
+static bool hostile; /* the volume is damaged: errors end a change */
+static jmp_buf after_change;
 
 static void check(bool good, const char *what)
 {
     if (good)
         return;
+    if (hostile)
+        longjmp(after_change, 1);
     printf("Bail out! %s\n", what);
     abort();
 }
@@ -116,36 +124,45 @@ static void erase(struct ext4_node *n)
     }
 }
 
-static void unlink_one(void)
+/* False: it cannot be removed. */
+static bool remove_name(unsigned at, struct ext4_node *n)
 {
-    unsigned at = pick(0);
-    struct ext4_node dir, n;
+    struct ext4_node dir;
     int err;
 
-    if (at == 0)
-        return;
     read_node(&files[files[at].parent], &dir);
-    read_node(&files[at], &n);
-    err = ext4_unlink(v, &dir, text(files[at].name), &n);
+    err = ext4_unlink(v, &dir, text(files[at].name), n);
     if (err == NO_MEMORY)
-        return;
+        return false;
     if (err == NOT_EMPTY) {
         for (unsigned k = 1; k < FILES; k++)
             if (files[k].number && files[k].parent == at)
-                return;
+                return false;
     }
     check(err == 0, "a name cannot be removed");
     files[at].number = 0;
     alive--;
-    erase(&n);
+    return true;
+}
+
+static void unlink_one(void)
+{
+    unsigned at = pick(0);
+    struct ext4_node n;
+
+    if (at == 0)
+        return;
+    read_node(&files[at], &n);
+    if (remove_name(at, &n))
+        erase(&n);
 }
 
 static bool is_below(unsigned at, unsigned top)
 {
-    for (; at; at = files[at].parent)
+    for (unsigned k = 0; at && k < FILES; at = files[at].parent, k++) /* hostile: in a circle */
         if (at == top)
             return true;
-    return top == 0;
+    return top == 0 || at != 0;
 }
 
 static void rename_one(void)
@@ -260,11 +277,26 @@ static void reserve(void)
     check(err == 0 || may_fail(err), "blocks cannot be reserved");
 }
 
+static void cut_rest(struct ext4_node *n)
+{
+    bool more = true;
+
+    while (more) {
+        int err = ext4_cut(v, n, &more);
+
+        check(err == 0 || err == NO_MEMORY, "blocks cannot be cut off");
+        more |= err != 0;
+        if (err)
+            fail_at = 0;
+    }
+}
+
+/* Some are removed before they are cut. */
 static void cut_file(void)
 {
     struct file *f = &files[pick(S_IFREG)];
     struct ext4_node n;
-    bool more = true;
+    bool removed;
     int err;
 
     if (!f->number || (f->mode & S_IFMT) != S_IFREG)
@@ -278,13 +310,11 @@ static void cut_file(void)
     }
     check(err == 0, "a file cannot be cut");
     f->size = n.size;
-    while (more) {
-        err = ext4_cut(v, &n, &more);
-        check(err == 0 || err == NO_MEMORY, "blocks cannot be cut off");
-        more |= err != 0;
-        if (err)
-            fail_at = 0;
-    }
+    removed = draw(4) == 0 && remove_name((unsigned)(f - files), &n);
+    if (!removed || draw(2))
+        cut_rest(&n);
+    if (removed)
+        erase(&n);
 }
 
 /* ---- comparing ---- */
@@ -423,9 +453,52 @@ static void run(unsigned steps, bool failures)
     compare(files, true);
 }
 
+/* ---- damage ---- */
+
+/* A block that is likely to be in use is not any more. */
+static void free_any(void)
+{
+    int err = ext4_step(v);
+
+    if (err)
+        return;
+    err = ext4_give_blocks(v, draw((uint32_t)v->blocks / (draw(2) ? 1 : 8)), 1, draw(2));
+    (void)ext4_step_end(v, err);
+}
+
+static void run_damaged(unsigned steps)
+{
+    static void (*const all[])(void) = {make,       make,       make,     write_file,
+                                        unlink_one, rename_one, cut_file, reserve};
+
+    hostile = true;
+    for (volatile unsigned k = 0; k < steps; k++) {
+        reads = 0;
+        if (setjmp(after_change))
+            continue;
+        for (unsigned n = draw(4); n > 0; n--)
+            free_any();
+        if (draw(5) == 0)
+            (void)ext4_checkpoint(v); /* so that it is given to others */
+        all[draw(8)]();
+    }
+    hostile = false;
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IONBF, 0);
+    if (argc == 4) {
+        ext4_checksums_prepare();
+        seed = strtoull(argv[1], NULL, 0);
+        load(argv[3]);
+        files[0] = (struct file){.number = EXT4_ROOT, .mode = S_IFDIR};
+        open_it();
+        run_damaged((unsigned)atoi(argv[2]));
+        close_it(false);
+        free(image);
+        free(pristine);
+    }
     if (argc == 6) {
         ext4_checksums_prepare();
         seed = strtoull(argv[1], NULL, 0);

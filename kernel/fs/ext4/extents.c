@@ -90,6 +90,16 @@ static bool is_sound(const struct ext4_volume *v, const struct ext3_extent_heade
            h->eh_max > 1 && h->eh_entries <= h->eh_max && (root || h->eh_entries > 0);
 }
 
+/* Is what is counted in a node within it? A step that changes another block has changed this one,
+ * too, if a damaged volume has both in one place: so before each change. */
+static bool is_within(const struct ext4_volume *v, const struct level *l)
+{
+    uint16_t most = l->block ? most_in(v)
+                             : (IN_INODE - sizeof(*l->head)) / sizeof(struct ext3_extent);
+
+    return l->head->eh_max <= most && l->head->eh_entries <= l->head->eh_max;
+}
+
 /* Where the checksum of a node is: behind all entries that it can have. */
 static uint32_t *tail_of(struct ext3_extent_header *h)
 {
@@ -103,10 +113,10 @@ static uint32_t sum_of(const struct ext4_volume *v, const struct ext4_node *n,
                             (size_t)((uint8_t *)tail_of(h) - (uint8_t *)h));
 }
 
-/* The node was changed. */
+/* The node was changed. One that is no node any more (see above) keeps a wrong checksum. */
 static void seal(const struct ext4_volume *v, const struct path *p, const struct level *l)
 {
-    if (l->block && ext2fs_has_feature_metadata_csum(v->fs->super))
+    if (l->block && ext2fs_has_feature_metadata_csum(v->fs->super) && is_within(v, l))
         *tail_of(l->head) = sum_of(v, p->n, l->head);
 }
 
@@ -193,22 +203,29 @@ static void lift(struct ext4_volume *v, struct path *p, unsigned k)
     }
 }
 
-static void insert_entry(struct level *l, int at, const void *entry)
+static int insert_entry(const struct ext4_volume *v, struct level *l, int at, const void *entry)
 {
     struct ext3_extent *e = entries(l->head);
 
+    if (!is_within(v, l) || at < 0 || at > l->head->eh_entries ||
+        l->head->eh_entries == l->head->eh_max)
+        return -EUCLEAN;
     memmove(e + at + 1, e + at, (size_t)(l->head->eh_entries - at) * sizeof(*e));
     memcpy(e + at, entry, sizeof(*e));
     l->head->eh_entries++;
+    return 0;
 }
 
-static void delete_entry(struct level *l, int at)
+static int delete_entry(const struct ext4_volume *v, struct level *l, int at)
 {
     struct ext3_extent *e = entries(l->head);
 
+    if (!is_within(v, l) || at < 0 || at >= l->head->eh_entries)
+        return -EUCLEAN;
     l->head->eh_entries--;
     memmove(e + at, e + at + 1, (size_t)(l->head->eh_entries - at) * sizeof(*e));
     memset(e + l->head->eh_entries, 0, sizeof(*e));
+    return 0;
 }
 
 /* A block for a node, near the file's others. */
@@ -275,7 +292,9 @@ static int split(struct ext4_volume *v, struct path *p, unsigned k, uint32_t blo
     memset(entries(l->head) + from, 0, (n - from) * sizeof(struct ext3_extent));
     l->head->eh_entries = (uint16_t)from;
     put_index(&index, entries(other.head)[0].ee_block, other.block);
-    insert_entry(up, up->at + 1, &index);
+    err = insert_entry(v, up, up->at + 1, &index);
+    if (err)
+        return err;
     seal(v, p, l);
     seal(v, p, &other);
     seal(v, p, up);
@@ -321,7 +340,7 @@ static bool merge(struct ext4_volume *v, struct path *p, const struct extent *x)
         if (l->at + 1 < l->head->eh_entries &&
             (after = get(&e[l->at + 1]), can_follow(&before, &after))) {
             before.count += after.count;
-            delete_entry(l, l->at + 1);
+            (void)delete_entry(v, l, l->at + 1); /* it was just found */
         }
         put(&e[l->at], &before);
     } else if (l->at + 1 < l->head->eh_entries &&
@@ -351,7 +370,9 @@ static int insert(struct ext4_volume *v, struct ext4_node *n, const struct exten
         return err;
     l = &p.level[p.depth];
     put(&e, x);
-    insert_entry(l, l->at + 1, &e);
+    err = insert_entry(v, l, l->at + 1, &e);
+    if (err)
+        return err;
     if (l->at + 1 == 0)
         lift(v, &p, p.depth);
     seal(v, &p, l);
@@ -371,22 +392,24 @@ static int remove_entry(struct ext4_volume *v, struct path *p)
 {
     unsigned k = p->depth;
     struct level *l = &p->level[k];
-    int err = 0;
+    int err = delete_entry(v, l, l->at);
 
-    delete_entry(l, l->at);
     while (!err && k > 0 && !l->head->eh_entries) {
         err = ext4_give_blocks(v, l->block, 1, true);
         if (!err)
             err = ext4_node_count(v, p->n, -1);
         l = &p->level[--k];
-        delete_entry(l, l->at);
+        if (!err)
+            err = delete_entry(v, l, l->at);
     }
+    if (err)
+        return err;
     if (k == 0 && !l->head->eh_entries)
         l->head->eh_depth = 0;
     if (l->head->eh_entries && l->at == 0)
         lift(v, p, k);
     seal(v, p, l);
-    return err;
+    return 0;
 }
 
 /* Replace the extent at the end of the path, x, by what of it is outside of [first, end). */
@@ -452,9 +475,11 @@ int ext4_extent_punch(struct ext4_volume *v, struct ext4_node *n, uint32_t first
     if (first >= end)
         return 0;
     err = find(v, n, end - 1, &p);
-    l = &p.level[p.depth];
-    if (err || l->at < 0)
+    if (err)
         return err;
+    l = &p.level[p.depth];
+    if (l->at < 0)
+        return 0;
     x = get(&entries(l->head)[l->at]);
     if (x.block + x.count <= first)
         return 0;

@@ -58,7 +58,7 @@ void ext4_seal_index(const struct ext4_volume *v, const struct ext4_node *dir, u
     uint8_t *tail = bytes + from + limit_of(v, from) * sizeof(pair);
     uint32_t sum, none = 0;
 
-    if (!ext2fs_has_feature_metadata_csum(v->fs->super))
+    if (!ext2fs_has_feature_metadata_csum(v->fs->super) || count_of(&l) > limit_of(v, from))
         return;
     sum = ext2fs_crc32c_le(ext4_node_seed(v, dir), bytes, from + count_of(&l) * sizeof(pair));
     sum = ext2fs_crc32c_le(sum, tail, sizeof(none));
@@ -134,14 +134,18 @@ static int find(struct ext4_volume *v, struct ext4_node *dir, const char *text, 
 
 /* ---- splitting ---- */
 
-static void insert_pair(const struct ext4_volume *v, struct level *l, uint32_t hash, uint32_t block)
+/* The count is read again: on a damaged volume, the step may have changed it as something else. */
+static int insert_pair(const struct ext4_volume *v, struct level *l, uint32_t hash, uint32_t block)
 {
     unsigned n = count_of(l);
     pair *p = pairs(l);
 
+    if (n == 0 || n >= limit_of(v, l->from) || l->at >= n)
+        return -EUCLEAN;
     memmove(p + l->at + 2, p + l->at + 1, (n - l->at - 1) * sizeof(*p));
     p[l->at + 1] = (pair){hash, block};
     set_count(v, l, n + 1);
+    return 0;
 }
 
 /* A new block of the index: an entry that nobody uses, for those who know no index, and pairs. */
@@ -196,7 +200,9 @@ static int split_node(struct ext4_volume *v, struct ext4_node *dir, struct route
     memcpy(pairs(&other), pairs(l) + from, (n - from) * sizeof(pair));
     set_count(v, &other, n - from);
     set_count(v, l, from);
-    insert_pair(v, up, hash, block);
+    err = insert_pair(v, up, hash, block);
+    if (err)
+        return err;
     seal(v, dir, l);
     seal(v, dir, &other);
     seal(v, dir, up);
@@ -289,9 +295,10 @@ static int split_names(struct ext4_volume *v, struct ext4_node *dir, struct rout
     gather(v, dir, bytes, room, name, half);
     gather(v, dir, other, room, name + half, n - half);
     hash = name[half].hash | (name[half - 1].hash == name[half].hash);
-    insert_pair(v, l, hash, block);
-    seal(v, dir, l);
-    return 0;
+    err = insert_pair(v, l, hash, block);
+    if (!err)
+        seal(v, dir, l);
+    return err;
 }
 
 /* Make room, in a block of names, or in one of the index above it. */

@@ -129,12 +129,14 @@ int ext4_journal_write_super(struct ext4_volume *v, uint32_t start)
     uint64_t place = ext4_journal_place(j, 0, &count) << v->shift;
     int err = ext4_store_flush(&j->store);
 
+    if (!err) /* what is written below is not taken back: its flush is not to fail for memory */
+        err = ext4_store_reserve(&j->store);
     if (err)
         return err;
     put_be32(j->super + SUPER_START, start);
     put_be32(j->super + SUPER_SEQUENCE, j->sequence);
     put_be32(j->super + SUPER_SUM, 0);
-    if (j->incompat & INCOMPAT_SUM_3)
+    if (j->incompat & (INCOMPAT_SUM_2 | INCOMPAT_SUM_3))
         put_be32(j->super + SUPER_SUM, super_sum(j));
     memset(j->block, 0, v->block_bytes); /* all of it, since a sector may be as long */
     memcpy(j->block, j->super, sizeof(j->super));

@@ -103,7 +103,8 @@ uint32_t ext4_log_blocks(const struct ext4_journal *j, uint32_t n);
  * earlier ones. 0, -EROFS: nothing can be written (any more), -ENOMEM. */
 int ext4_step(struct ext4_volume *v);
 /* A block of the volume in memory, to be changed; it stays where it is until the step ends.
- * ext4_fresh: all zeroes, for one that had no metadata before. */
+ * ext4_fresh: all zeroes, for one that had no metadata before; -EUCLEAN: this step has it already,
+ * though a bitmap says that it was free. */
 int ext4_edit(struct ext4_volume *v, uint64_t block, uint8_t **out);
 int ext4_fresh(struct ext4_volume *v, uint64_t block, uint8_t **out);
 /* A node that this step is about to change. */

@@ -132,7 +132,7 @@ static int link_name(struct ext4_volume *v, struct ext4_node *dir, struct ext4_t
         err = ext4_edit_node(v, n);
     if (!err && n->nlink >= LINKS_MOST)
         err = -EMLINK;
-    if (!err && n->nlink == 0)
+    if (!err && n->nlink == 0 && !n->cutting) /* or else until it is cut */
         err = ext4_orphan_remove(v, n);
     if (err)
         return err;
@@ -176,7 +176,7 @@ static int lose_name(struct ext4_volume *v, struct ext4_node *dir, struct ext4_n
         return err;
     n->nlink = is_dir(n) ? 0 : n->nlink - 1;
     touch(n, false);
-    if (n->nlink == 0)
+    if (n->nlink == 0 && !n->cutting) /* or else it is there already */
         err = ext4_orphan_add(v, n);
     return err ? err : ext4_write_node(v, n, false);
 }

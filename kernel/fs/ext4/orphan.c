@@ -103,7 +103,8 @@ static int cut_step(struct ext4_volume *v, struct ext4_node *n, bool *more)
     if (!err)
         err = cut(v, n, (n->size + v->block_bytes - 1) >> v->shift, more);
     if (!err && !*more && n->cutting) {
-        err = ext4_orphan_remove(v, n);
+        if (n->nlink) /* or else it stays, to be erased */
+            err = ext4_orphan_remove(v, n);
         n->cutting = false;
     }
     return err ? err : ext4_write_node(v, n, false);

@@ -52,7 +52,7 @@ int ext4_edit(struct ext4_volume *v, uint64_t block, uint8_t **out)
     int err;
 
     if (!u && j->nundo == STEP_BLOCKS)
-        return -EUCLEAN; /* more than any volume that is in order needs */
+        return -ENOSPC; /* in many groups, all that is free waits for a commit */
     if (block >= v->blocks)
         return -EUCLEAN;
     err = ext4_lines_change(v->lines, block << v->shift, v->block_bytes, out, &was);
@@ -68,7 +68,7 @@ int ext4_edit(struct ext4_volume *v, uint64_t block, uint8_t **out)
 
 int ext4_fresh(struct ext4_volume *v, uint64_t block, uint8_t **out)
 {
-    int err = ext4_edit(v, block, out);
+    int err = find(v->journal, block) ? -EUCLEAN : ext4_edit(v, block, out);
 
     if (!err)
         memset(*out, 0, v->block_bytes);

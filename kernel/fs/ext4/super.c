@@ -163,6 +163,8 @@ static const char *hindrance(const struct ext2_super_block *s, uint32_t sector_b
         return "it is of the first revision";
     if (block_bytes > PAGE_SIZE || block_bytes < sector_bytes)
         return "its blocks are longer than a page, or shorter than a sector";
+    if (s->s_blocks_per_group > 8 * block_bytes)
+        return "its groups have more blocks than a bitmap has bits";
     if (s->s_state & EXT2_ERROR_FS)
         return "it has errors: run e2fsck";
     return NULL;

@@ -127,9 +127,10 @@ static int open_library(struct ext4_volume *v, bool dirty)
 }
 
 /* What its superblock says, up to the library. */
-static int prepare(struct ext4_volume *v, const struct ext2_super_block *s, unsigned flags)
+static int prepare(struct ext4_volume *v, const struct ext2_super_block *s, unsigned flags,
+                   bool replayed)
 {
-    bool dirty = (flags & EXT4_OPEN_WRITE) &&
+    bool dirty = (flags & EXT4_OPEN_WRITE) && !replayed &&
                  (s->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER);
 
     v->shift = s->s_log_block_size + EXT2_MIN_BLOCK_LOG_SIZE;
@@ -139,7 +140,8 @@ static int prepare(struct ext4_volume *v, const struct ext2_super_block *s, unsi
     return v->block && v->inline_data ? open_library(v, dirty) : -ENOMEM;
 }
 
-static int open_once(struct ext4_lines *l, const char *name, unsigned flags,
+/* replayed: the journal was; the superblock says still that it has to be. */
+static int open_once(struct ext4_lines *l, const char *name, unsigned flags, bool replayed,
                      struct ext4_volume **out)
 {
     struct ext4_volume *v = pgd_alloc_zeroed(sizeof(*v));
@@ -158,7 +160,7 @@ static int open_once(struct ext4_lines *l, const char *name, unsigned flags,
     if (!err)
         err = ext4_check_super(s, l->bytes, name, flags);
     if (!err)
-        err = prepare(v, s, flags);
+        err = prepare(v, s, flags, replayed);
     if (err) {
         ext4_volume_close(v);
         return err;
@@ -180,7 +182,9 @@ static int begin_writing(struct ext4_volume **v, const char *name, unsigned flag
         ext4_volume_close(*v);
         ext4_lines_forget(l);
         *v = NULL;
-        err = open_once(l, name, flags, v);
+        err = open_once(l, name, flags, true, v);
+        if (!err && !ext4_check_writable((*v)->fs->super, l->volume->disk->sector_bytes, name))
+            err = -EROFS; /* what was replayed says so */
         if (!err)
             err = ext4_journal_open(*v, name, &replayed);
         if (!err && replayed)
@@ -194,7 +198,7 @@ int ext4_volume_open(struct ext4_lines *l, const char *name, unsigned flags,
 {
     struct ext4_volume *v = NULL;
     bool dirty;
-    int err = open_once(l, name, flags, &v);
+    int err = open_once(l, name, flags, false, &v);
 
     if (err)
         return err;
