@@ -351,6 +351,9 @@ static void begin_job(struct ext4_reading *x, struct ext4_job *j)
 
     x->job = j;
     x->first = x->count = 0;
+    mutex_lock(&i->mount->mutex);
+    x->cuts = i->cuts;
+    mutex_unlock(&i->mount->mutex);
     x->start = at;
     x->end = at + ((uint64_t)j->npages << PAGE_SHIFT);
     end = MAX(MIN(x->end, size_of(i)), at); /* of the bytes that the file has */
@@ -389,13 +392,38 @@ static struct ext4_job *next_job(struct ext4 *m)
     return l ? list_entry(l, struct ext4_job, link) : NULL;
 }
 
+/* The file became shorter while it was read: what was read may be of blocks that it has no more,
+ * and the file as long as before. So the job is done again. */
+static void do_again(struct ext4 *m, struct ext4_job *j)
+{
+    ipl_t ipl;
+
+    memset(j->err, 0, sizeof(j->err));
+    ipl = spin_lock(&m->lock);
+    list_remove(&j->link);
+    list_add_tail(&m->jobs, &j->link);
+    spin_unlock(&m->lock, ipl);
+}
+
+/* With the mutex held, a file that becomes shorter does so before, and the job is done again, or
+ * behind the answers, and drops them. */
 static void end_job(struct ext4 *m, struct ext4_reading *x)
 {
+    struct ext4_inode *i = object_pager_data(x->job->o);
+    bool good;
     ipl_t ipl;
 
     while (x->count)
         finish_one(x);
-    answer(x->job);
+    mutex_lock(&m->mutex);
+    good = x->cuts == i->cuts;
+    if (good)
+        answer(x->job);
+    mutex_unlock(&m->mutex);
+    if (!good) {
+        do_again(m, x->job);
+        return;
+    }
     ipl = spin_lock(&m->lock);
     list_remove(&x->job->link);
     spin_unlock(&m->lock, ipl);

@@ -98,6 +98,7 @@ int ext4_inode_new(struct ext4 *m, struct inode *dir, const struct fs_name *name
     list_init(&i->head_link);
     list_init(&i->order_link);
     list_init(&i->dead_link);
+    list_init(&i->cut_link);
     inode_init(&i->inode, &m->fs, &ext4_ops, &what);
     i->inode.ino = n->number;
     i->inode.nlink = n->nlink;
@@ -162,26 +163,25 @@ static struct ext4_inode *next_dead(struct ext4 *m)
     return i;
 }
 
-/* What a killed truncation has left is cut, and what has no name is erased. If that fails, the
- * inode stays an orphan on the disk until it is mounted again. The mutex is released between steps.
- */
-static void finish_on_disk(struct ext4_inode *i)
+/* A step: some of what a killed truncation has left is cut, or of what has no name is erased. If
+ * that fails, the inode stays an orphan on the disk until it is mounted again. Is there more? */
+static bool finish_on_disk(struct ext4_inode *i)
 {
     struct ext4 *m = i->mount;
-    bool more = true;
+    bool more = false;
     int err = 0;
 
-    while (!err && more) {
-        mutex_lock(&m->mutex);
-        err = i->node.nlink ? ext4_cut(m->volume, &i->node, &more)
-                            : ext4_erase(m->volume, &i->node, &more);
-        mutex_unlock(&m->mutex);
-        ext4_do_jobs(m); /* nobody waits longer for a page than for a step */
-    }
+    mutex_lock(&m->mutex);
+    if (!i->node.nlink)
+        err = ext4_erase(m->volume, &i->node, &more);
+    else if (i->node.cutting)
+        err = ext4_cut(m->volume, &i->node, &more);
+    mutex_unlock(&m->mutex);
     if (err && err != -EROFS)
         printk("%s: ext4: inode %u cannot be freed (error %d): it is when the disk is mounted "
                "again\n",
                m->disk->name, i->node.number, -err);
+    return !err && more;
 }
 
 bool ext4_finish_doomed(struct ext4 *m)
@@ -191,13 +191,50 @@ bool ext4_finish_doomed(struct ext4 *m)
     struct ext4_inode *i = l ? list_entry(l, struct ext4_inode, dead_link) : NULL;
 
     spin_unlock(&m->lock, ipl);
-    if (!i)
-        return false;
-    finish_on_disk(i);
+    if (!i || finish_on_disk(i))
+        return i != NULL;
     ipl = spin_lock(&m->lock);
     list_remove(&i->dead_link);
     list_add_tail(&m->dead, &i->dead_link);
     spin_unlock(&m->lock, ipl);
+    return true;
+}
+
+void ext4_cut_later(struct ext4_inode *i)
+{
+    struct ext4 *m = i->mount;
+    ipl_t ipl = spin_lock(&m->lock);
+
+    if (list_empty(&i->cut_link)) {
+        inode_ref(&i->inode);
+        list_add_tail(&m->uncut, &i->cut_link);
+        ext4_wake(m);
+    }
+    spin_unlock(&m->lock, ipl);
+}
+
+/* One that has lost its last name meanwhile is not to be erased yet: others may use it. */
+bool ext4_finish_cut(struct ext4 *m)
+{
+    ipl_t ipl = spin_lock(&m->lock);
+    struct list *l = list_first(&m->uncut);
+    struct ext4_inode *i = l ? list_entry(l, struct ext4_inode, cut_link) : NULL;
+    bool more = false;
+    int err = 0;
+
+    spin_unlock(&m->lock, ipl);
+    if (!i)
+        return false;
+    mutex_lock(&m->mutex);
+    if (i->node.cutting)
+        err = ext4_cut(m->volume, &i->node, &more);
+    mutex_unlock(&m->mutex);
+    if (!err && more)
+        return true;
+    ipl = spin_lock(&m->lock);
+    list_remove(&i->cut_link);
+    spin_unlock(&m->lock, ipl);
+    inode_unref(&i->inode);
     return true;
 }
 

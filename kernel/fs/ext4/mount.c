@@ -65,7 +65,8 @@ static void finish(struct ext4 *m)
 
 static bool has_work(struct ext4 *m)
 {
-    return !list_empty(&m->jobs) || !list_empty(&m->dead) || !list_empty(&m->doomed);
+    return !list_empty(&m->jobs) || !list_empty(&m->dead) || !list_empty(&m->doomed) ||
+           !list_empty(&m->uncut);
 }
 
 /* Called while the thread waits for work: is there some? If not, who waits for that is told. */
@@ -107,8 +108,8 @@ static void serve(void *arg)
         bool work, ending;
 
         ext4_do_jobs(m);
-        while (ext4_finish_doomed(m))
-            ext4_do_jobs(m);
+        (void)ext4_finish_cut(m); /* nobody waits longer for a page than for such steps */
+        (void)ext4_finish_doomed(m);
         ext4_free_dead(m);
         if (clock_ns() >= next) {
             (void)ext4_trim(m, EXT4_KEPT, NULL, EXT4_TRIM);
@@ -287,6 +288,7 @@ static void init(struct ext4 *m, const struct block_volume *v)
     list_init(&m->all);
     list_init(&m->dead);
     list_init(&m->doomed);
+    list_init(&m->uncut);
     list_init(&m->jobs);
     list_init(&m->doing);
     wait_queue_init(&m->work, "ext4 work");

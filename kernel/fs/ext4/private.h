@@ -23,6 +23,7 @@ struct ext4_job; /* pages to be read (contents.c) */
 struct ext4_reading {
     struct ext4_job *job;
     uint64_t start, end; /* of its pages, in bytes of the file */
+    uint32_t cuts;       /* of the file, when it was begun */
     unsigned first, count;
     struct ext4_way {
         struct block_request *r;
@@ -50,6 +51,7 @@ struct ext4 {
     struct list all;               /* every inode that exists */
     struct list dead;              /* those to be freed by the thread */
     struct list doomed;            /* those before, of which the disk has something to be freed */
+    struct list uncut;             /* those that killed truncations have left to be cut */
     struct list jobs;              /* pages to be read, oldest first */
     struct list doing;             /* those that the thread is reading */
     uint32_t alive;                /* inodes of `all` */
@@ -72,12 +74,14 @@ struct ext4_inode {
     struct list order_link; /* mount.order; index_lock */
     struct list all_link;   /* mount.all; lock */
     struct list dead_link;  /* mount.dead; lock */
+    struct list cut_link;   /* mount.uncut, which has a reference; lock */
     bool ended;             /* no reference is left; its object, if any, is not its own; lock */
     uint16_t account;       /* number of the account that is charged for it; constant */
     uint64_t evict_at;      /* where pages of it are freed next; a hint, atomic */
     uint64_t next_page;     /* that a sequential reader asks for next; atomic */
     uint32_t ahead;         /* pages that were asked for ahead of one; atomic */
     struct ext4_node node;  /* what the disk says: mount.mutex; number and type are constant */
+    uint32_t cuts;          /* how often it became shorter, in memory too; mount.mutex */
     struct thread *offers;  /* who has made a page that it overwrites whole; atomic */
     uint64_t offered;       /* its index, and the page; of that thread */
     pfn_t offer;
@@ -108,9 +112,13 @@ int ext4_inode_new(struct ext4 *m, struct inode *dir, const struct fs_name *name
  * m->mutex is held. */
 void ext4_enter_index(struct ext4_inode *i);
 void ext4_take_out(struct ext4_inode *i);
-/* Do what is left to be done on the disk for one inode that has ended. False: for none. The thread,
- * no lock held. */
+/* Do some of what is left to be done on the disk for one inode that has ended, and for one that is
+ * to be cut: a step each. False: there is none. The thread, no lock held. */
 bool ext4_finish_doomed(struct ext4 *m);
+bool ext4_finish_cut(struct ext4 *m);
+/* Have the thread cut i, of which the caller has a reference. The inode stays known until then: a
+ * second one for the same number would not know about it. */
+void ext4_cut_later(struct ext4_inode *i);
 /* Its last reference was dropped; the same of its object: the pager's `end`. */
 void ext4_end(struct inode *i);
 void ext4_object_ended(struct mm_object *o);

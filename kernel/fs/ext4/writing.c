@@ -272,9 +272,8 @@ static long write_part(struct part *p, const struct source *s)
     return r;
 }
 
-/* The block with the end of the file, as it is in memory: zeroes follow the end. For a file that
- * becomes longer otherwise than from its end on, and one that has become shorter. */
-static int write_end(struct part *p, uint64_t size)
+/* The block with the end of the file, as it is in memory. */
+static int write_end_block(const struct part *p, uint64_t size)
 {
     uint64_t bytes = p->i->mount->about.block_bytes, at = size & ~(bytes - 1);
     struct ext4_run run;
@@ -282,17 +281,43 @@ static int write_end(struct part *p, uint64_t size)
 
     if (err || size == at)
         return err;
-    err = ext4_find_run(volume_of(p->i), &p->i->node, at / bytes, &run);
+    err = ext4_volume_writes(volume_of(p->i))
+              ? ext4_find_run(volume_of(p->i), &p->i->node, at / bytes, &run)
+              : -EROFS;
     mutex_unlock(&p->i->mount->mutex);
     if (err || !run.physical)
         return err;
-    err = hold(p, &(struct source){.at = at, .n = 1});
-    if (err)
+    return write_out(p, at, run.physical * bytes, (uint32_t)bytes);
+}
+
+/* Zeroes follow the end, in its page and in its block, which may be shorter, or none. For a file
+ * that becomes longer otherwise than from its end on, and one that has become shorter. */
+static int write_end(struct part *p, uint64_t size)
+{
+    int err = size & PAGE_MASK ? hold(p, &(struct source){.at = size, .n = 1}) : 0;
+
+    if (err || !(size & PAGE_MASK))
         return err;
     memset((uint8_t *)kseg_page(p->page[0]) + (size & PAGE_MASK), 0,
            PAGE_SIZE - (size & PAGE_MASK));
-    err = write_out(p, at, run.physical * bytes, (uint32_t)bytes);
+    err = write_end_block(p, size);
     drop(p);
+    return err;
+}
+
+/* Can the contents of a file be changed? A volume that is only read is not opened for writing, but
+ * truncate() takes a path, and a journal may have ended since. */
+static int may_write(struct ext4_inode *i)
+{
+    int err = mutex_lock_killable(&i->mount->mutex);
+
+    if (err)
+        return err;
+    if (!ext4_volume_writes(volume_of(i)))
+        err = -EROFS;
+    else if (ext4_is_inline(&i->node))
+        err = -EOPNOTSUPP;
+    mutex_unlock(&i->mount->mutex);
     return err;
 }
 
@@ -315,18 +340,21 @@ static int finish_cut(struct ext4_inode *i, bool killable)
 
 static int drop_set_ids(struct inode *in)
 {
-    uint32_t bits = inode_set_id_bits(__atomic_load_n(&in->mode, __ATOMIC_RELAXED));
+    /* as a change of the owner does, with what the mode is then */
+    const struct fs_change to = {.which = FS_SET_OWNER, .uid = UINT32_MAX, .gid = UINT32_MAX};
 
-    return !bits ? 0
-                 : ext4_op_change(in, &(struct fs_change){.which = FS_SET_MODE,
-                                                          .mode = in->mode & ~bits & 07777});
+    return inode_set_id_bits(__atomic_load_n(&in->mode, __ATOMIC_RELAXED)) ? ext4_op_change(in, &to)
+                                                                           : 0;
 }
 
 long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *kbuf, size_t n)
 {
     struct part p = {.i = ext4_inode_of(in)};
     size_t done = 0;
-    int err = finish_cut(p.i, true);
+    int err = may_write(p.i);
+
+    if (!err)
+        err = finish_cut(p.i, true);
 
     if (!err)
         err = drop_set_ids(in);
@@ -354,6 +382,7 @@ long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *
 static int set_size(struct ext4_inode *i, uint64_t size)
 {
     struct ext4 *m = i->mount;
+    bool shorter = size < i->inode.size;
     int err = mutex_lock_killable(&m->mutex);
 
     if (err)
@@ -361,9 +390,15 @@ static int set_size(struct ext4_inode *i, uint64_t size)
     i->node.mtime_ns = i->node.ctime_ns = (int64_t)clock_wall_ns();
     err = ext4_set_size(m->volume, &i->node, size);
     mutex_unlock(&m->mutex);
-    if (!err)
-        show_size(i);
-    return err;
+    if (err)
+        return err;
+    show_size(i);
+    if (!shorter)
+        return 0;
+    mutex_lock(&m->mutex); /* after that, nothing that was read before comes into memory */
+    i->cuts++;
+    mutex_unlock(&m->mutex);
+    return 0;
 }
 
 /* A file without a name is not on the list of those being cut: it will be freed whole. */
@@ -383,14 +418,16 @@ static int punch_rest(struct ext4_inode *i)
     return err;
 }
 
-/* Blocks that a killed thread leaves behind the end are freed before the file gets others, or with
- * its inode. */
+/* Blocks that a killed thread leaves behind the end are freed before the file gets others, or by
+ * the mount's thread. */
 int ext4_op_resize(struct inode *in, uint64_t size, bool killable)
 {
     struct part p = {.i = ext4_inode_of(in)};
     uint64_t old = in->size;
-    int err = finish_cut(p.i, killable);
+    int err = may_write(p.i);
 
+    if (!err)
+        err = finish_cut(p.i, killable);
     if (!err)
         err = drop_set_ids(in);
     if (!err && size > old)
@@ -404,6 +441,8 @@ int ext4_op_resize(struct inode *in, uint64_t size, bool killable)
         err = finish_cut(p.i, killable);
     else if (!err)
         err = punch_rest(p.i);
+    if (__atomic_load_n(&p.i->node.cutting, __ATOMIC_RELAXED))
+        ext4_cut_later(p.i);
     return err == -EINTR ? 0 : err;
 }
 
@@ -411,9 +450,11 @@ int ext4_op_allocate(struct inode *in, uint64_t offset, uint64_t n, bool grow)
 {
     struct ext4_inode *i = ext4_inode_of(in);
     uint64_t bytes = i->mount->about.block_bytes, block = offset / bytes;
-    uint64_t end = (offset + n + bytes - 1) / bytes, done = 0;
-    int err = finish_cut(i, true);
+    uint64_t end = (offset + n + bytes - 1) / bytes, done = 0, old = in->size;
+    int err = may_write(i);
 
+    if (!err)
+        err = finish_cut(i, true);
     if (!err && grow && offset + n > in->size)
         err = ext4_op_resize(in, offset + n, true);
     end = MIN(end, (in->size + bytes - 1) / bytes); /* none behind the end of the file */
@@ -425,6 +466,8 @@ int ext4_op_allocate(struct inode *in, uint64_t offset, uint64_t n, bool grow)
         mutex_unlock(&i->mount->mutex);
         block += done;
     }
+    if (err && in->size > old)
+        (void)ext4_op_resize(in, old, true); /* with what was reserved, but for a killed one */
     return err;
 }
 
