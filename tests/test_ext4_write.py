@@ -40,10 +40,15 @@ def check_image(image: Path) -> None:
 
 
 def run(
-    image: Path, *words: str, timeout: float = 200, smp: int = 2, more: tuple[str, ...] = ()
+    image: Path,
+    *words: str,
+    program: str = "ext4_write",
+    timeout: float = 200,
+    smp: int = 2,
+    more: tuple[str, ...] = (),
 ) -> str:
     options = ["--disk", str(image), *more]
-    done = run_guest("/tests/ext4_write", *words, options=options, timeout=timeout, smp=smp)
+    done = run_guest(f"/tests/{program}", *words, options=options, timeout=timeout, smp=smp)
     check_tap(done.expect(0).text)
     return done.console
 
@@ -78,6 +83,14 @@ def recover(image: Path) -> None:
     check_image(image)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_bitmaps(tmp_path: Path, kind: str) -> None:
+    """Blocks that are in use are given to others, also those that a step has open."""
+    image = new_image(tmp_path / "image", *KINDS[kind], size=16 * MIB)
+    for seed in range(1, 4):
+        check_tap(tool(TOP / "build/host/test_ext4_write", seed, 4000, image))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(2, 12))
@@ -96,7 +109,7 @@ def test_more_steps(tmp_path: Path, kind: str, seed: int) -> None:
 @pytest.mark.parametrize("cpus", [1, 4])
 def test_calls(tmp_path: Path, cpus: int) -> None:
     image = new_image(tmp_path / "image")
-    run(image, "calls", smp=cpus)
+    run(image, program="ext4_calls", smp=cpus)
     check_image(image)
 
 
@@ -194,7 +207,7 @@ def test_broken(tmp_path: Path, event: str, kind: str) -> None:
 
 
 def content(number: int, size: int) -> bytes:
-    """As fill() of userland/tests/ext4_write.c."""
+    """As fill() of userland/tests/ext4_files.h."""
     base = number * 2654435761 % (1 << 32)
     return bytes(((base + k * 40503) >> 11) & 0xFF for k in range(size))
 
