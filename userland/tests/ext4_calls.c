@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include "ext4_files.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 static void test_contents(void)
 {
@@ -86,6 +88,49 @@ static void test_cut_while_read(void)
         close(fd);
     }
     is(wrong, 0, "what was being read does not come back");
+}
+
+/* How many blocks are free, as soon as these are, or after some seconds. */
+static long blocks_free(long wanted)
+{
+    struct statfs now;
+
+    for (int k = 0; k < 300; k++) {
+        statfs(MNT, &now);
+        if (now.f_bfree == wanted)
+            break;
+        usleep(10000);
+    }
+    return now.f_bfree;
+}
+
+/* A truncation of many steps is killed in the middle, and the file perhaps removed. */
+static void test_killed(void)
+{
+    long before = blocks_free(0);
+
+    for (unsigned round = 0; round < 4; round++) {
+        int fd = open(MNT "/killed", O_CREAT | O_RDWR, 0600);
+        pid_t child;
+
+        for (unsigned k = 0; k < 400; k++)
+            pwrite(fd, "x", 1, k * 16384);
+        child = fork();
+        if (child == 0) {
+            ftruncate(fd, 0);
+            _exit(0);
+        }
+        usleep(500 + round * 1500);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        if (round % 2)
+            unlink(MNT "/killed");
+        else if (lseek(fd, 0, SEEK_END) != 0)
+            ftruncate(fd, 0);
+        close(fd);
+        is(blocks_free(before), before, "blocks are freed, round %u", round);
+    }
+    unlink(MNT "/killed");
 }
 
 static void test_reserved(void)
@@ -218,6 +263,7 @@ int main(void)
     test_contents();
     test_cut_off();
     test_cut_while_read();
+    test_killed();
     test_reserved();
     test_names();
     test_attributes();
