@@ -102,7 +102,7 @@ flags_file = $(if $(call flags_differ,with $(strip $(2)),$(strip $(shell cat $(1
 # empty, and the kernel has kernel/fs/ext4/absent.c instead of ext4.
 
 EXT2FS := $(B)/ext2fs
-EXT2FS_CALLED := open2 free read_inode_full extent_open2 extent_goto2 extent_get extent_free \
+EXT2FS_CALLED := open2 free inode_csum_set flush_icache descriptor_block_loc2 bg_has_super read_inode_full extent_open2 extent_goto2 extent_get extent_free \
 	read_dir_block4 dirhash group_desc_csum_verify
 ifneq ($(filter-out help clean setup format,$(or $(MAKECMDGOALS),all)),)
 $(EXT2FS)/library.mk: kernel/fs/ext4/library/recipe.toml scripts/ext2fs scripts/megalith/run/ext2fs.py \
@@ -155,7 +155,7 @@ $(K)/kernel/kernel/fs/ext4/%.o: KCPPFLAGS += $(EXT2FS_CPPFLAGS)
 $(filter $(K)/kernel/kernel/fs/ext4/%,$(KOBJ)): $(EXT2FS)/library.mk
 
 EXT2FS_CFLAGS = $(EXT2FS_CPPFLAGS) -w -ffunction-sections -fstack-usage -include kernel/fs/ext4/library/names.h
-$(call flags_file,$(K)/flags/ext2fs,$(EXT2FS_CFLAGS))
+$(call flags_file,$(K)/flags/ext2fs,$(EXT2FS_CFLAGS) $(EXT2FS_CALLED))
 
 $(EXT2FS_OBJ): VFLAGS :=
 $(EXT2FS_OBJ): $(K)/ext2fs/%.o: $(EXT2FS)/library.mk kernel/fs/ext4/library/names.h kernel/fs/ext4/library/config.h \
@@ -351,6 +351,7 @@ $(K)/host/obj/%.c.o: %.c $(K)/flags/host | $(SETUP_TESTS)
 # Sources that include libext2fs's headers, and the library, for a program with the line "// EXT2FS".
 HOST_EXT2FS := $(patsubst %,$(K)/host/obj/$(EXT2FS)/lib/ext2fs/%.c.o,$(EXT2FS_SRC))
 $(K)/host/obj/kernel/fs/ext4/%.c.o: HCPPFLAGS += $(EXT2FS_CPPFLAGS)
+$(K)/host/obj/tests/host/test_ext4.c.o $(K)/host/obj/tests/host/test_ext4_write.c.o: HCPPFLAGS += $(EXT2FS_CPPFLAGS)
 $(HOST_EXT2FS): HCPPFLAGS += $(EXT2FS_CPPFLAGS) -include kernel/fs/ext4/library/names.h
 $(HOST_EXT2FS): HCFLAGS += -w -ffunction-sections
 $(HOST_EXT2FS): $(EXT2FS)/library.mk kernel/fs/ext4/library/names.h kernel/fs/ext4/library/config.h
@@ -364,7 +365,8 @@ $(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) 
 endef
 $(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
 ifeq ($(EXT2FS_SRC),)
-$(K)/host/test_ext4:; # without the library there is none, and its test is left out
+# without the library there are none, and their tests are left out
+$(K)/host/test_ext4 $(K)/host/test_ext4_write:;
 endif
 
 # Each tests/host/tsan_*.c is a program that is built with ThreadSanitizer, from objects of its own.
@@ -399,7 +401,7 @@ TEST_NEEDS := all host-tests fuzzers test-kernel ubsan races counting
 test: $(if $(T),needed,$(TEST_NEEDS)) ## run every test (T='-k name' chooses some)
 	$(Q)$(PYTEST) $(if $(T),,--durations=20 --durations-min=1) $(T)
 
-.PHONY: needed check
+.PHONY: needed check crash
 needed: | $(SETUP_TESTS)
 	$(Q)mkdir -p $(B)
 	$(Q)$(PYTEST) -n 0 --collect-only --needs $(B)/needs $(T) > $(B)/needs.log || { cat $(B)/needs.log; exit 1; }
@@ -415,6 +417,9 @@ test-limits: all test-kernel ## the tests with time limits, three times beside e
 
 test-boots: all ## 50 boots in a row at --smp 4
 	$(Q)$(PYTEST) -m boots -n 0 tests/test_boots.py $(T)
+
+crash: all ## 1,000 power cuts while ext4 is written
+	$(Q)MEGALITH_CUTS=1000 $(PYTEST) -n 0 tests/test_ext4_write.py -k power_cuts $(T)
 
 # Kernels for verification are built by a recursive make, with variables of their own.
 .PHONY: test-kernel ubsan races counting coverage test-ubsan test-races

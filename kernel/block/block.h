@@ -144,6 +144,9 @@ void block_submit(struct block_request *r);
 /* Wait for its end: its err. The caller drops it. -EINTR: the thread is to end, and the request is
  * under way. IPL 0, no spinlock. */
 int block_wait(struct block_request *r);
+/* The same, whatever happens to the thread: for who may not leave a write under way, whose place
+ * would be used for something else. It ends as every request does: the device answers, or fails. */
+int block_wait_ended(struct block_request *r);
 /* The caller has no more to do with a request, in whatever state it is: it is freed now, or when
  * the device has given it back. One that the device has not got yet is not carried out. IPL 0. */
 void block_drop(struct block_request *r);

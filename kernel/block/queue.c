@@ -185,7 +185,7 @@ void block_drop(struct block_request *r)
     block_release(r);
 }
 
-int block_wait(struct block_request *r)
+static int wait_for(struct block_request *r, unsigned how)
 {
     struct waiter w;
     int err = 0;
@@ -194,13 +194,17 @@ int block_wait(struct block_request *r)
         wait_enqueue(&r->done, &w);
         if (__atomic_load_n(&r->finished, __ATOMIC_ACQUIRE))
             break;
-        err = wait_block(&w, WAIT_KILLABLE, WAIT_FOREVER);
+        err = wait_block(&w, how, WAIT_FOREVER);
         if (err)
             break;
     }
     wait_finish(&w);
     return __atomic_load_n(&r->finished, __ATOMIC_ACQUIRE) ? r->err : err;
 }
+
+int block_wait(struct block_request *r) { return wait_for(r, WAIT_KILLABLE); }
+
+int block_wait_ended(struct block_request *r) { return wait_for(r, WAIT_UNINTERRUPTIBLE); }
 
 /* ---- the thread ---- */
 

@@ -71,7 +71,8 @@ struct fs {
     const char *name;   /* constant */
     char source[24];    /* what it was made of, as /proc/mounts shows it; "": nothing; constant */
     bool keeps;         /* an inode exists while it has a name; constant */
-    bool read_only;     /* nothing in it can be changed; constant */
+    bool read_only;     /* nothing in it can be changed; once it is, it stays so; atomic */
+    bool no_stores;     /* nor stored through shared mappings; constant */
     struct inode *root; /* constant. The file system holds a reference */
     struct fs *next;    /* next mounted one; the lock of mounts (kernel/io/mount.c) */
     struct inode *covered; /* the directory that it covers, with a reference; constant while it is
@@ -225,6 +226,9 @@ struct inode_ops {
     /* Drop the pages [first, first + n) of a regular file's object, to be zeroes when they are read
      * again. i->lock is held exclusively. NULL: they can only be overwritten. */
     int (*discard)(struct inode *i, uint64_t first, uint64_t n);
+    /* Have storage for the n bytes of a regular file at offset, and with `grow` make it as long as
+     * they reach. i->lock is held exclusively. NULL: its pages are its storage. */
+    int (*allocate)(struct inode *i, uint64_t offset, uint64_t n, bool grow);
     /* i is about to be used, as an open file or a program: find out whether it has changed
      * elsewhere; its contents will be read, and with `write` written. No lock is held. NULL:
      * nothing to do. */

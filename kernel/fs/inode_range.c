@@ -23,16 +23,11 @@ static int grow_to(struct inode *i, uint64_t size)
 /* After an error the size is the old one. Pages that were made in holes stay: a mapping may have
    written to them already. A thread that is to end leaves the file as long as it has come, since
    to free all these pages again would take it as long as to make them. */
-int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
+static int allocate_pages(struct inode *i, uint64_t offset, uint64_t n, bool grow)
 {
-    uint64_t at = offset >> PAGE_SHIFT, old, end = offset + n;
-    int err = mutex_lock_killable(&i->lock);
+    uint64_t at = offset >> PAGE_SHIFT, old = i->size, end = offset + n;
+    int err = grow ? inode_check_seals(i, MAX(end, old), false) : 0;
 
-    if (err)
-        return err;
-    old = i->size;
-    if (grow)
-        err = inode_check_seals(i, MAX(end, old), false);
     if (!err && grow)
         err = grow_to(i, end);
     end = MIN(end, i->size); /* pages behind the end are made when the file grows */
@@ -49,8 +44,19 @@ int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
         inode_touch(i);
     else
         inode_touch_attributes(i);
-    mutex_unlock(&i->lock);
     return err == -ENOMEM ? -ENOSPC : err;
+}
+
+int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
+{
+    int err = mutex_lock_killable(&i->lock);
+
+    if (err)
+        return err;
+    err = i->ops->allocate ? i->ops->allocate(i, offset, n, grow)
+                           : allocate_pages(i, offset, n, grow);
+    mutex_unlock(&i->lock);
+    return err;
 }
 
 /* Overwrite n bytes of one page with zeroes. */

@@ -32,6 +32,15 @@ static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
     return r;
 }
 
+long regular_written(struct file *f, long r)
+{
+    int err = 0;
+
+    if (r > 0 && unlikely(f->flags & O_DSYNC))
+        err = inode_sync(f->inode, (f->flags & O_SYNC) != O_SYNC);
+    return err ? err : r;
+}
+
 static long regular_write(struct file *f, vaddr_t ubuf, size_t n)
 {
     struct inode *i = f->inode;
@@ -47,7 +56,7 @@ static long regular_write(struct file *f, vaddr_t ubuf, size_t n)
     mutex_unlock(&i->lock);
     if (r > 0)
         notify(i, IN_MODIFY);
-    return r;
+    return regular_written(f, r);
 }
 
 static long regular_write_kernel(struct file *f, const void *buf, size_t n)
@@ -63,7 +72,7 @@ static long regular_write_kernel(struct file *f, const void *buf, size_t n)
     mutex_unlock(&i->lock);
     if (r > 0)
         notify(i, IN_MODIFY);
-    return r;
+    return regular_written(f, r);
 }
 
 /* SEEK_DATA and SEEK_HOLE: all of a file counts as data, followed by the hole at its end. */

@@ -16,6 +16,9 @@ struct block_volume;
 extern struct inode *inode_root; /* constant after boot */
 
 extern const struct file_ops regular_ops, directory_ops;
+/* The result r of a write to a regular file, and, if the file was opened for that, what was written
+ * survives the machine's end: r, or an error. No lock is held; waits, killable. */
+long regular_written(struct file *f, long r);
 
 /* Look up path: the inode with a reference in *out. follow: follow a symbolic link in the last
  * component, too. */

@@ -1,5 +1,10 @@
 // SOURCES: kernel/fs/ext4/volume.c kernel/fs/ext4/super.c kernel/fs/ext4/map.c
-// SOURCES: kernel/fs/ext4/directory.c kernel/fs/ext4/inline.c
+// SOURCES: kernel/fs/ext4/directory.c kernel/fs/ext4/inline.c kernel/fs/ext4/lines.c
+// SOURCES: kernel/fs/ext4/journal.c kernel/fs/ext4/replay.c kernel/fs/ext4/commit.c
+// SOURCES: kernel/fs/ext4/step.c kernel/fs/ext4/groups.c kernel/fs/ext4/bitmaps.c
+// SOURCES: kernel/fs/ext4/extents.c kernel/fs/ext4/node.c kernel/fs/ext4/orphan.c
+// SOURCES: kernel/fs/ext4/entries.c kernel/fs/ext4/index.c kernel/fs/ext4/naming.c
+// SOURCES: kernel/fs/ext4/blocks.c
 // SOURCES: kernel/fs/ext4/library/accessors.c kernel/fs/ext4/library/checksums.c
 // EXT2FS
 /*
@@ -8,137 +13,19 @@
  * of them is damaged, mostly where it has metadata, and in some an allocation fails. Without
  * arguments there is nothing to do.
  */
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "ext4_world.h"
 
-#include "kernel/base/format.h"
-#include "kernel/fs/ext4/library/checksums.h"
-#include "kernel/fs/ext4/library/memory.h"
-#include "kernel/fs/ext4/lines.h"
-#include "kernel/fs/ext4/volume.h"
-#include "mm/pool/pool.h"
-
-#include "userland/lib/include/tap.h"
-
-#define UNCLEAN    117 /* as the kernel numbers it */
 #define NAMES_MOST 2000u
 #define RUNS_MOST  300u
-#define READS_MOST 3000000u /* of metadata: more is a loop without end */
 #define DEPTH_MOST 6u
 
-static uint8_t *image, *pristine;
-static size_t image_bytes;
-static uint64_t seed;
-static unsigned allocated, fail_at, reads, names, found;
-
-static uint32_t draw(uint32_t below)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 33) % below;
-}
-
-/* ---- what the sources need ---- */
-
-static void *take(size_t n)
-{
-    void *p = fail_at && --fail_at == 0 ? NULL : malloc(n ? n : 1);
-
-    allocated += p != NULL;
-    if (p)
-        memset(p, 0xA5, n);
-    return p;
-}
-
-static void give(void *p)
-{
-    allocated -= p != NULL;
-    free(p);
-}
-
-void *ext4_library_alloc(size_t n) { return n > (8u << 20) ? NULL : take(n); }
-void ext4_library_free(void *p) { give(p); }
-char *ext4_library_getenv(const char *name) { return (void)name, NULL; }
-char *ext4_library_strcpy(char *to, const char *from) { return strcpy(to, from); }
-unsigned long ext4_library_strtoul(const char *s, char **end, int base)
-{
-    return (void)s, (void)end, (void)base, 0;
-}
-void *pgd_alloc(size_t n) { return take(n); }
-void *pgd_alloc_zeroed(size_t n)
-{
-    void *p = take(n);
-
-    return p ? memset(p, 0, n) : NULL;
-}
-void pgd_free(void *p, size_t n)
-{
-    (void)n;
-    give(p);
-}
-
-size_t format(char *buf, size_t size, const char *fmt, ...)
-{
-    va_list ap;
-    int n;
-
-    va_start(ap, fmt);
-    n = vsnprintf(buf, size, fmt, ap);
-    va_end(ap);
-    return (size_t)n;
-}
-
-/* Each place in memory of its own, so that a read beyond it is seen. */
-static uint8_t *line;
-static uint64_t line_at = UINT64_MAX;
-
-int ext4_lines_look(struct ext4_lines *l, uint64_t offset, size_t n, const uint8_t **data)
-{
-    if (++reads > READS_MOST) {
-        printf("Bail out! it does not end\n");
-        abort();
-    }
-    if (offset > l->bytes || n > l->bytes - offset)
-        return -UNCLEAN;
-    if (line_at != offset / EXT4_LINE) {
-        uint64_t from = offset / EXT4_LINE * EXT4_LINE;
-        size_t have = l->bytes - from < EXT4_LINE ? l->bytes - from : EXT4_LINE;
-
-        free(line);
-        line = malloc(have);
-        memcpy(line, image + from, have);
-        line_at = offset / EXT4_LINE;
-    }
-    *data = line + offset % EXT4_LINE;
-    return 0;
-}
-
-int ext4_lines_read(struct ext4_lines *l, uint64_t offset, void *buf, size_t n)
-{
-    if (offset > l->bytes || n > l->bytes - offset)
-        return -UNCLEAN;
-    reads += 1 + (unsigned)(n / EXT4_LINE);
-    memcpy(buf, image + offset, n);
-    return 0;
-}
-
-void ext4_lines_set_checked(struct ext4_lines *l, uint64_t offset, size_t n)
-{
-    (void)l, (void)offset, (void)n;
-}
-bool ext4_lines_checked(struct ext4_lines *l, uint64_t offset, size_t n)
-{
-    (void)l, (void)offset, (void)n;
-    return reads % 3 == 0;
-}
+static unsigned names, found;
 
 /* ---- reading everything ---- */
 
 static void expect(int err)
 {
-    if (err == 0 || err == -UNCLEAN || err == -ENOMEM)
+    if (err == 0 || err == UNCLEAN || err == NO_MEMORY)
         return;
     printf("Bail out! error %d\n", err);
     abort();
@@ -190,7 +77,7 @@ static void walk(struct ext4_volume *v, uint32_t number, const struct ext4_about
     if (S_ISLNK(n.mode)) {
         long len = ext4_read_link(v, &n, target, sizeof(target));
 
-        if (len < 0 && len != -ENAMETOOLONG)
+        if (len < 0 && len != TOO_LONG)
             expect((int)len);
     } else if (S_ISREG(n.mode)) {
         read_file(v, &n, a);
@@ -200,33 +87,33 @@ static void walk(struct ext4_volume *v, uint32_t number, const struct ext4_about
     while (names && (err = ext4_next_name(v, &n, name.place, &name)) == 0) {
         names--;
         err = ext4_find_name(v, &n, name.text, name.len, &other);
-        if (err != -ENOENT) /* a damaged index may not lead to it */
+        if (err != NO_ENTRY) /* a damaged index may not lead to it */
             expect(err);
         walk(v, name.number, a, depth + 1);
     }
-    if (err != -ENOENT)
+    if (err != NO_ENTRY)
         expect(err);
     err = ext4_find_name(v, &n, "not there", 9, &other);
-    if (err != -ENOENT)
+    if (err != NO_ENTRY)
         expect(err);
 }
 
 static void read_all(void)
 {
-    struct ext4_lines l = {.bytes = image_bytes};
+    struct ext4_lines *l = new_lines();
     struct ext4_about a;
     struct ext4_volume *v;
     int err;
 
     reads = 0;
-    line_at = UINT64_MAX;
     names = NAMES_MOST;
-    err = ext4_volume_open(&l, "image", true, &v);
+    err = ext4_volume_open(l, "image", EXT4_OPEN_NOLOAD, &v);
     if (err == 0) {
         ext4_volume_about(v, &a);
         walk(v, EXT4_ROOT, &a, 0);
         ext4_volume_close(v);
     }
+    ext4_lines_free(l);
     if (allocated) {
         printf("Bail out! %u blocks are left\n", allocated);
         abort();
@@ -285,21 +172,6 @@ static void damage(void)
     }
 }
 
-static void load(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    struct stat st;
-
-    if (!f || fstat(fileno(f), &st) != 0)
-        exit(2);
-    image_bytes = (size_t)st.st_size;
-    image = malloc(image_bytes);
-    pristine = malloc(image_bytes);
-    if (fread(pristine, 1, image_bytes, f) != image_bytes)
-        exit(2);
-    fclose(f);
-}
-
 static void rounds(unsigned n)
 {
     unsigned whole;
@@ -336,7 +208,6 @@ int main(int argc, char **argv)
         free(image);
         free(pristine);
     }
-    free(line);
     ok(1, "done");
     return tap_done();
 }

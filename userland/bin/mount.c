@@ -1,5 +1,5 @@
-/* mount: what is mounted; mount -t ext4 -o ro[,noload] DEVICE FOLDER: mount a disk. By the name
- * umount: umount FOLDER...: unmount what is mounted there. */
+/* mount: what is mounted; mount -t ext4 [-o ro|rw[,noload]] DEVICE FOLDER: mount a disk. By the
+ * name umount: umount FOLDER...: unmount what is mounted there. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

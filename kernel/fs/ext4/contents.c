@@ -42,6 +42,11 @@ struct ext4_job {
     int err[EXT4_PAGES];    /* why it cannot be filled; the thread's */
 };
 
+static uint64_t size_of(const struct ext4_inode *i)
+{
+    return __atomic_load_n(&i->inode.size, __ATOMIC_ACQUIRE);
+}
+
 /* ---- memory ---- */
 
 /* Free pages of i, beginning where that ended before. */
@@ -70,7 +75,7 @@ static bool make_room(struct ext4_inode *i, uint32_t look)
 
 /* A page for the contents. What is kept here leaves memory to programs (mount.reserve), and gives
  * way when the user's limit is reached. */
-static int page_new(struct ext4_inode *i, pfn_t *pfn)
+int ext4_page_new(struct ext4_inode *i, pfn_t *pfn)
 {
     int err;
 
@@ -136,7 +141,7 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
     j->o = o;
     j->first = offset;
     j->account = account;
-    while (got < MIN(n, (uint64_t)EXT4_PAGES) && (err = page_new(i, &j->page[got])) == 0)
+    while (got < MIN(n, (uint64_t)EXT4_PAGES) && (err = ext4_page_new(i, &j->page[got])) == 0)
         j->npages = ++got;
     if (!got) {
         job_free(j);
@@ -149,12 +154,42 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
     return (int)got;
 }
 
+/* Only the thread that offers a page sees itself there, and what it has stored before. */
+static bool take_offer(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint64_t count)
+{
+    pfn_t page = PFN_NONE;
+
+    if (likely(__atomic_load_n(&i->offers, __ATOMIC_RELAXED) != thread_self()) || count != 1 ||
+        offset != i->offered || pfn_eq(i->offer, PFN_NONE))
+        return false;
+    page = i->offer;
+    i->offer = PFN_NONE;
+    (void)mm_supply(o, offset, page, MAP_R);
+    return true;
+}
+
+int ext4_offer_page(struct ext4_inode *i, uint64_t index, pfn_t page, pfn_t *out)
+{
+    int err;
+
+    i->offered = index;
+    i->offer = page;
+    __atomic_store_n(&i->offers, thread_self(), __ATOMIC_RELAXED);
+    err = object_page_get(i->inode.object, index, MAP_R, out);
+    __atomic_store_n(&i->offers, NULL, __ATOMIC_RELAXED);
+    if (!pfn_eq(i->offer, PFN_NONE))
+        page_free(page);
+    return err;
+}
+
 /* access 0: nobody waits for the pages yet. Until all of them are answered the object stays. */
 static int ext4_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
 {
     struct ext4_inode *i = object_pager_data(o);
-    uint64_t there = (i->node.size + PAGE_MASK) >> PAGE_SHIFT;
+    uint64_t there = (size_of(i) + PAGE_MASK) >> PAGE_SHIFT;
 
+    if (unlikely(take_offer(i, o, offset, count)))
+        return 0;
     mm_answers_begin(o);
     for (uint64_t at = offset, end = offset + count; at < end;) {
         int got = ask(i, o, at, end - at);
@@ -175,7 +210,7 @@ static int ext4_get(struct mm_object *o, uint64_t offset, uint64_t count, unsign
 void ext4_will_read(struct inode *in, uint64_t index, uint64_t n)
 {
     struct ext4_inode *i = ext4_inode_of(in);
-    uint64_t there = (i->node.size + PAGE_MASK) >> PAGE_SHIFT;
+    uint64_t there = (size_of(i) + PAGE_MASK) >> PAGE_SHIFT;
     uint64_t next = __atomic_load_n(&i->next_page, __ATOMIC_RELAXED);
     uint32_t ahead = __atomic_load_n(&i->ahead, __ATOMIC_RELAXED);
 
@@ -316,9 +351,12 @@ static void begin_job(struct ext4_reading *x, struct ext4_job *j)
 
     x->job = j;
     x->first = x->count = 0;
+    mutex_lock(&i->mount->mutex);
+    x->cuts = i->cuts;
+    mutex_unlock(&i->mount->mutex);
     x->start = at;
     x->end = at + ((uint64_t)j->npages << PAGE_SHIFT);
-    end = MAX(MIN(x->end, i->node.size), at); /* of the bytes that the file has */
+    end = MAX(MIN(x->end, size_of(i)), at); /* of the bytes that the file has */
     while (at < end)
         at = ext4_is_inline(&i->node) ? read_inline_page(x, i, at, end) : read_run(x, i, at, end);
     put(x, at, NULL, x->end - at);
@@ -354,13 +392,38 @@ static struct ext4_job *next_job(struct ext4 *m)
     return l ? list_entry(l, struct ext4_job, link) : NULL;
 }
 
+/* The file became shorter while it was read: what was read may be of blocks that it has no more,
+ * and the file as long as before. So the job is done again. */
+static void do_again(struct ext4 *m, struct ext4_job *j)
+{
+    ipl_t ipl;
+
+    memset(j->err, 0, sizeof(j->err));
+    ipl = spin_lock(&m->lock);
+    list_remove(&j->link);
+    list_add_tail(&m->jobs, &j->link);
+    spin_unlock(&m->lock, ipl);
+}
+
+/* With the mutex held, a file that becomes shorter does so before, and the job is done again, or
+ * behind the answers, and drops them. */
 static void end_job(struct ext4 *m, struct ext4_reading *x)
 {
+    struct ext4_inode *i = object_pager_data(x->job->o);
+    bool good;
     ipl_t ipl;
 
     while (x->count)
         finish_one(x);
-    answer(x->job);
+    mutex_lock(&m->mutex);
+    good = x->cuts == i->cuts;
+    if (good)
+        answer(x->job);
+    mutex_unlock(&m->mutex);
+    if (!good) {
+        do_again(m, x->job);
+        return;
+    }
     ipl = spin_lock(&m->lock);
     list_remove(&x->job->link);
     spin_unlock(&m->lock, ipl);

@@ -8,6 +8,7 @@
  * A directory has no more blocks than the volume; the search asks in each whether the thread is to
  * end.
  */
+#include "kernel/fs/ext4/directory.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/ext4/lines.h"
@@ -18,17 +19,9 @@
 #define PLACES 3u /* that of the first byte of a directory */
 #define INLINE_DOTS \
     4u /* bytes before the entries of a directory in its inode: the parent's number */
-#define ENTRY_BYTES 8u /* of an entry before its name */
 
-struct entry {
-    uint32_t number, bytes; /* bytes: of the whole entry */
-    uint8_t name_len, type;
-    const uint8_t *name;
-};
-
-/* The entry at `at` of `end` bytes. */
-static int get_entry(const struct ext4_volume *v, const uint8_t *bytes, uint32_t at, uint32_t end,
-                     struct entry *e)
+int ext4_get_entry(const struct ext4_volume *v, const uint8_t *bytes, uint32_t at, uint32_t end,
+                   struct ext4_entry *e)
 {
     uint16_t len;
 
@@ -50,14 +43,12 @@ static int get_entry(const struct ext4_volume *v, const uint8_t *bytes, uint32_t
     return 0;
 }
 
-static bool is_dots(const struct entry *e)
+static bool is_dots(const struct ext4_entry *e)
 {
     return e->name[0] == '.' && (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
 }
 
-/* A block of a directory, checked against its checksum the first time; valid until the next call
- * for another place, or another use of v->block. */
-static int get_block(struct ext4_volume *v, const struct ext4_node *dir, uint64_t physical,
+int ext4_get_entries(struct ext4_volume *v, const struct ext4_node *dir, uint64_t physical,
                      const uint8_t **bytes)
 {
     uint64_t offset = physical << v->shift;
@@ -84,7 +75,7 @@ struct search {
 };
 
 /* A name as nobody could have made it would lead paths astray. */
-static int take(const struct entry *e, uint64_t place, struct ext4_name *out)
+static int take(const struct ext4_entry *e, uint64_t place, struct ext4_name *out)
 {
     static const uint8_t types[] = {0,
                                     S_IFREG >> 12,
@@ -109,10 +100,10 @@ static int take(const struct entry *e, uint64_t place, struct ext4_name *out)
 static int search_entries(const struct ext4_volume *v, const uint8_t *bytes, uint32_t at,
                           uint32_t end, uint64_t place, const struct search *s)
 {
-    struct entry e;
+    struct ext4_entry e;
 
     for (; at < end; at += e.bytes) {
-        int err = get_entry(v, bytes, at, end, &e);
+        int err = ext4_get_entry(v, bytes, at, end, &e);
 
         if (err)
             return err;
@@ -145,7 +136,7 @@ static int search_block(struct ext4_volume *v, struct ext4_node *dir, uint64_t b
                         uint64_t physical, const struct search *s)
 {
     const uint8_t *bytes;
-    int err = get_block(v, dir, physical, &bytes);
+    int err = ext4_get_entries(v, dir, physical, &bytes);
 
     return err ? err : search_entries(v, bytes, 0, v->block_bytes, PLACES + (block << v->shift), s);
 }
@@ -198,14 +189,8 @@ int ext4_next_name(struct ext4_volume *v, struct ext4_node *dir, uint64_t after,
 
 /* ---- the index ---- */
 
-#define NOT_KNOWN   1   /* the index does not say where the name is */
-#define ROOT_AT     32u /* bytes before the entries of the first block, ... */
-#define NODE_AT     8u  /* and of others */
+#define NOT_KNOWN   1 /* the index does not say where the name is */
 #define LEVELS_MOST 3u
-
-struct index_entry { /* the first one of a node has limit and count instead of a hash */
-    uint32_t hash, block;
-};
 
 struct descent {
     uint32_t hash;
@@ -218,8 +203,9 @@ static int choose(const struct ext4_volume *v, const uint8_t *bytes, uint32_t at
                   uint32_t *block)
 {
     const uint8_t *first = bytes + at;
-    uint32_t most = (v->block_bytes - at) / (uint32_t)sizeof(struct index_entry), low = 0, high;
-    struct index_entry e;
+    uint32_t most = (v->block_bytes - at) / (uint32_t)sizeof(struct ext4_index_entry), low = 0,
+             high;
+    struct ext4_index_entry e;
     uint16_t count;
 
     memcpy(&count, first + 2, sizeof(count)); /* behind the limit */
@@ -256,28 +242,33 @@ static int get_index_block(struct ext4_volume *v, struct ext4_node *dir, uint32_
     err = ext4_find_run(v, dir, block, &run);
     if (err)
         return err;
-    return run.physical ? get_block(v, dir, run.physical, bytes) : NOT_KNOWN;
+    return run.physical ? ext4_get_entries(v, dir, run.physical, bytes) : NOT_KNOWN;
+}
+
+bool ext4_hash_name(const struct ext4_volume *v, unsigned version, const void *text, uint32_t len,
+                    uint32_t *hash)
+{
+    const struct ext2_super_block *super = v->fs->super;
+
+    if (version > EXT2_HASH_TEA)
+        return false;
+    if (super->s_flags & EXT2_FLAGS_UNSIGNED_HASH)
+        version += EXT2_HASH_LEGACY_UNSIGNED - EXT2_HASH_LEGACY;
+    return ext2fs_dirhash((int)version, text, (int)len, super->s_hash_seed, hash, NULL) == 0;
 }
 
 /* As the first block says that names are hashed. */
 static int begin_descent(const struct ext4_volume *v, const uint8_t *root, const struct search *s,
                          struct descent *d, unsigned *levels)
 {
-    const struct ext2_super_block *super = v->fs->super;
     struct ext2_dx_root_info info;
-    int version;
 
     memcpy(&info, root + ROOT_AT - sizeof(info), sizeof(info));
-    version = info.hash_version;
-    if (info.info_length != sizeof(info) || version > EXT2_HASH_TEA ||
-        info.indirect_levels > LEVELS_MOST)
-        return NOT_KNOWN;
-    if (super->s_flags & EXT2_FLAGS_UNSIGNED_HASH)
-        version += EXT2_HASH_LEGACY_UNSIGNED - EXT2_HASH_LEGACY;
     *levels = info.indirect_levels;
-    return ext2fs_dirhash(version, s->text, (int)s->len, super->s_hash_seed, &d->hash, NULL)
-               ? NOT_KNOWN
-               : 0;
+    return info.info_length == sizeof(info) && info.indirect_levels <= LEVELS_MOST &&
+                   ext4_hash_name(v, info.hash_version, s->text, s->len, &d->hash)
+               ? 0
+               : NOT_KNOWN;
 }
 
 static int search_index(struct ext4_volume *v, struct ext4_node *dir, const struct search *s)
@@ -309,20 +300,45 @@ static int search_index(struct ext4_volume *v, struct ext4_node *dir, const stru
     return err;
 }
 
-int ext4_find_name(struct ext4_volume *v, struct ext4_node *dir, const char *text, uint32_t len,
-                   uint32_t *number)
+bool ext4_has_index(const struct ext4_volume *v, const struct ext4_node *dir)
 {
-    struct ext4_name found;
-    struct search s = {.text = text, .len = len, .out = &found};
+    return (dir->flags & EXT2_INDEX_FL) && ext2fs_has_feature_dir_index(v->fs->super);
+}
+
+static int find(struct ext4_volume *v, struct ext4_node *dir, const char *text, uint32_t len,
+                struct ext4_name *found)
+{
+    struct search s = {.text = text, .len = len, .out = found};
     int err = NOT_KNOWN;
 
     if (ext4_is_inline(dir))
         err = search_inline(v, dir, &s);
-    else if ((dir->flags & EXT2_INDEX_FL) && ext2fs_has_feature_dir_index(v->fs->super))
+    else if (ext4_has_index(v, dir))
         err = search_index(v, dir, &s);
     if (err == NOT_KNOWN || err == -EUCLEAN)
         err = ext4_is_inline(dir) ? -EUCLEAN : search_all(v, dir, dir->hint, &s);
+    return err;
+}
+
+int ext4_find_name(struct ext4_volume *v, struct ext4_node *dir, const char *text, uint32_t len,
+                   uint32_t *number)
+{
+    struct ext4_name found;
+    int err = find(v, dir, text, len, &found);
+
     if (!err)
         *number = found.number;
     return err;
+}
+
+int ext4_locate(struct ext4_volume *v, struct ext4_node *dir, const char *text, uint32_t len,
+                struct ext4_name *found, uint64_t *block, uint32_t *at)
+{
+    int err = ext4_is_inline(dir) ? -EOPNOTSUPP : find(v, dir, text, len, found);
+
+    if (err)
+        return err;
+    *block = (found->place - PLACES) >> v->shift;
+    *at = (uint32_t)((found->place - PLACES) & (v->block_bytes - 1));
+    return 0;
 }

@@ -15,7 +15,10 @@
  * of its parent, and so on upward.
  */
 #include "kernel/base/errno.h"
+#include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/block/block.h"
+#include "kernel/fs/ext4/change.h"
 #include "kernel/fs/ext4/private.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object.h"
@@ -82,9 +85,8 @@ static int make_parts(struct ext4_inode *i, struct inode *dir, const struct fs_n
     return 0;
 }
 
-/* A new inode, in no index yet, with one reference. */
-static int make(struct ext4 *m, struct inode *dir, const struct fs_name *name,
-                const struct ext4_node *n, struct ext4_inode **out)
+int ext4_inode_new(struct ext4 *m, struct inode *dir, const struct fs_name *name,
+                   const struct ext4_node *n, struct ext4_inode **out)
 {
     struct fs_new what = {.mode = n->mode, .uid = n->uid, .gid = n->gid, .rdev = n->rdev};
     struct ext4_inode *i = alloc(m);
@@ -96,6 +98,7 @@ static int make(struct ext4 *m, struct inode *dir, const struct fs_name *name,
     list_init(&i->head_link);
     list_init(&i->order_link);
     list_init(&i->dead_link);
+    list_init(&i->cut_link);
     inode_init(&i->inode, &m->fs, &ext4_ops, &what);
     i->inode.ino = n->number;
     i->inode.nlink = n->nlink;
@@ -117,13 +120,16 @@ static int make(struct ext4 *m, struct inode *dir, const struct fs_name *name,
     return 0;
 }
 
+/* Is something of i left to be done on the disk? Nobody can reach i any more. */
+static bool is_doomed(const struct ext4_inode *i) { return !i->node.nlink || i->node.cutting; }
+
 /* Nobody can reach i any more: have the thread free it. */
 static void bury(struct ext4_inode *i)
 {
     struct ext4 *m = i->mount;
     ipl_t ipl = spin_lock(&m->lock);
 
-    list_add_tail(&m->dead, &i->dead_link);
+    list_add_tail(is_doomed(i) ? &m->doomed : &m->dead, &i->dead_link);
     ext4_wake(m); /* under the lock: who frees i may end the mount next */
     spin_unlock(&m->lock, ipl);
 }
@@ -155,6 +161,81 @@ static struct ext4_inode *next_dead(struct ext4 *m)
         list_remove(&i->all_link);
     spin_unlock(&m->lock, ipl);
     return i;
+}
+
+/* A step: some of what a killed truncation has left is cut, or of what has no name is erased. If
+ * that fails, the inode stays an orphan on the disk until it is mounted again. Is there more? */
+static bool finish_on_disk(struct ext4_inode *i)
+{
+    struct ext4 *m = i->mount;
+    bool more = false;
+    int err = 0;
+
+    mutex_lock(&m->mutex);
+    if (!i->node.nlink)
+        err = ext4_erase(m->volume, &i->node, &more);
+    else if (i->node.cutting)
+        err = ext4_cut(m->volume, &i->node, &more);
+    mutex_unlock(&m->mutex);
+    if (err && err != -EROFS)
+        printk("%s: ext4: inode %u cannot be freed (error %d): it is when the disk is mounted "
+               "again\n",
+               m->disk->name, i->node.number, -err);
+    return !err && more;
+}
+
+bool ext4_finish_doomed(struct ext4 *m)
+{
+    ipl_t ipl = spin_lock(&m->lock);
+    struct list *l = list_first(&m->doomed);
+    struct ext4_inode *i = l ? list_entry(l, struct ext4_inode, dead_link) : NULL;
+
+    spin_unlock(&m->lock, ipl);
+    if (!i || finish_on_disk(i))
+        return i != NULL;
+    ipl = spin_lock(&m->lock);
+    list_remove(&i->dead_link);
+    list_add_tail(&m->dead, &i->dead_link);
+    spin_unlock(&m->lock, ipl);
+    return true;
+}
+
+void ext4_cut_later(struct ext4_inode *i)
+{
+    struct ext4 *m = i->mount;
+    ipl_t ipl = spin_lock(&m->lock);
+
+    if (list_empty(&i->cut_link)) {
+        inode_ref(&i->inode);
+        list_add_tail(&m->uncut, &i->cut_link);
+        ext4_wake(m);
+    }
+    spin_unlock(&m->lock, ipl);
+}
+
+/* One that has lost its last name meanwhile is not to be erased yet: others may use it. */
+bool ext4_finish_cut(struct ext4 *m)
+{
+    ipl_t ipl = spin_lock(&m->lock);
+    struct list *l = list_first(&m->uncut);
+    struct ext4_inode *i = l ? list_entry(l, struct ext4_inode, cut_link) : NULL;
+    bool more = false;
+    int err = 0;
+
+    spin_unlock(&m->lock, ipl);
+    if (!i)
+        return false;
+    mutex_lock(&m->mutex);
+    if (i->node.cutting)
+        err = ext4_cut(m->volume, &i->node, &more);
+    mutex_unlock(&m->mutex);
+    if (!err && more)
+        return true;
+    ipl = spin_lock(&m->lock);
+    list_remove(&i->cut_link);
+    spin_unlock(&m->lock, ipl);
+    inode_unref(&i->inode);
+    return true;
 }
 
 void ext4_free_dead(struct ext4 *m)
@@ -210,14 +291,29 @@ static struct ext4_inode *find(struct ext4 *m, uint32_t number)
 }
 
 /* m->mutex is held, so nobody else enters the same one. */
-static void enter(struct ext4 *m, struct ext4_inode *i)
+void ext4_enter_index(struct ext4_inode *i)
 {
+    struct ext4 *m = i->mount;
+
     mutex_lock(&m->index_lock);
     inode_ref(&i->inode);
     list_add_head(head_of(m, i->node.number), &i->head_link);
     list_add_tail(&m->order, &i->order_link);
     __atomic_fetch_add(&m->count, 1, __ATOMIC_RELAXED);
     mutex_unlock(&m->index_lock);
+}
+
+void ext4_take_out(struct ext4_inode *i)
+{
+    bool there;
+
+    mutex_lock(&i->mount->index_lock);
+    there = !list_empty(&i->head_link);
+    if (there)
+        take_out_locked(i);
+    mutex_unlock(&i->mount->index_lock);
+    if (there)
+        inode_unref(&i->inode); /* the caller has another reference */
 }
 
 /* Is i what the name in dir leads to, and no directory from somewhere else? */
@@ -241,10 +337,10 @@ int ext4_found(struct ext4 *m, struct inode *dir, const struct fs_name *name, ui
         if (!err && dir && number == EXT4_ROOT)
             err = -EUCLEAN;
         if (!err)
-            err = make(m, dir, name, &n, &i);
+            err = ext4_inode_new(m, dir, name, &n, &i);
         if (err)
             return err;
-        enter(m, i);
+        ext4_enter_index(i);
     } else if (!fits(i, dir, name)) {
         inode_unref(&i->inode);
         return -EUCLEAN;

@@ -1,6 +1,6 @@
 /*
  * The line that was not asked for longest is replaced. One that cannot be read leaves its place
- * empty.
+ * empty. Lines that are held are in a list of their own, where nobody looks for one to replace.
  */
 #include "kernel/fs/ext4/lines.h"
 
@@ -16,6 +16,7 @@ void ext4_lines_init(struct ext4_lines *l, const struct block_volume *v)
     l->bytes = v->sectors * v->disk->sector_bytes;
     l->account = pool_account();
     list_init(&l->order);
+    list_init(&l->held);
     for (unsigned k = 0; k < EXT4_LINES; k++) {
         list_init(&l->head[k]);
         list_init(&l->line[k].link);
@@ -47,6 +48,8 @@ static struct ext4_line *find(struct ext4_lines *l, uint64_t number)
 
 static void use(struct ext4_lines *l, struct ext4_line *line)
 {
+    if (line->changed | line->logged)
+        return;
     list_remove(&line->order);
     list_add_tail(&l->order, &line->order);
 }
@@ -140,6 +143,95 @@ bool ext4_lines_checked(struct ext4_lines *l, uint64_t offset, size_t n)
     const struct ext4_line *line = find(l, offset / EXT4_LINE);
 
     return line && (line->checked & bits(offset, n)) == bits(offset, n);
+}
+
+/* ---- changes ---- */
+
+int ext4_lines_change(struct ext4_lines *l, uint64_t offset, size_t n, uint8_t **data, bool *was)
+{
+    const uint8_t *there;
+    struct ext4_line *line;
+    int err = ext4_lines_look(l, offset, n, &there);
+
+    if (err)
+        return err;
+    line = find(l, offset / EXT4_LINE);
+    if (!(line->changed | line->logged)) {
+        if (l->nheld == EXT4_HELD)
+            return -ENOMEM;
+        l->nheld++;
+        list_remove(&line->order);
+        list_add_tail(&l->held, &line->order);
+    }
+    *was = (line->changed & bits(offset, n)) != 0;
+    line->changed |= bits(offset, n);
+    *data = line->data + offset % EXT4_LINE;
+    return 0;
+}
+
+static void let_go(struct ext4_lines *l, struct ext4_line *line)
+{
+    if (line->changed | line->logged)
+        return;
+    l->nheld--;
+    list_remove(&line->order);
+    list_add_tail(&l->order, &line->order);
+}
+
+void ext4_lines_unchange(struct ext4_lines *l, uint64_t offset, size_t n)
+{
+    struct ext4_line *line = find(l, offset / EXT4_LINE);
+
+    if (!line || !(line->changed & bits(offset, n)))
+        return;
+    line->changed &= (uint8_t)~bits(offset, n);
+    let_go(l, line);
+}
+
+size_t ext4_line_parts(uint8_t set, unsigned *part)
+{
+    unsigned first = *part, end;
+
+    while (first < EXT4_LINE / EXT4_CHECK && !(set >> first & 1))
+        first++;
+    for (end = first; end < EXT4_LINE / EXT4_CHECK && (set >> end & 1);)
+        end++;
+    *part = first;
+    return (size_t)(end - first) * EXT4_CHECK;
+}
+
+void ext4_lines_set_logged(struct ext4_lines *l)
+{
+    struct ext4_line *line;
+
+    list_for_each_entry(line, &l->held, order) {
+        line->logged |= line->changed;
+        line->changed = 0;
+    }
+}
+
+void ext4_lines_set_placed(struct ext4_lines *l)
+{
+    struct ext4_line *line, *tmp;
+
+    list_for_each_entry_safe(line, tmp, &l->held, order) {
+        line->logged = 0;
+        let_go(l, line);
+    }
+}
+
+void ext4_lines_forget(struct ext4_lines *l)
+{
+    for (unsigned k = 0; k < EXT4_LINES; k++) {
+        struct ext4_line *line = &l->line[k];
+
+        list_remove(&line->link);
+        list_init(&line->link);
+        if (line->changed | line->logged) {
+            line->changed = line->logged = 0;
+            let_go(l, line);
+        }
+    }
 }
 
 void ext4_lines_census(struct census *c, const struct ext4_lines *l)

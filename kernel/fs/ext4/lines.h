@@ -1,6 +1,10 @@
 /*
  * What is kept in memory of a volume's metadata: lines of 8 KiB, which are read as a whole. The
  * caller holds the mutex of the mount; IPL 0; all functions wait for the disk.
+ *
+ * A line with changes is held: it stays until the volume has them. Of each part of it is known
+ * whether the running transaction has changed it, and whether the journal has a state of it that is
+ * not in its place yet (journal.h).
  */
 #ifndef KERNEL_FS_EXT4_LINES_H
 #define KERNEL_FS_EXT4_LINES_H
@@ -8,26 +12,31 @@
 #include "kernel/base/list.h"
 
 #define EXT4_LINE  PAGE_SIZE /* bytes, which all sizes of sectors divide */
-#define EXT4_LINES 256u      /* 2 MiB in all; a power of two */
-#define EXT4_CHECK 1024u     /* bytes for which one bit of ext4_line.checked stands */
+#define EXT4_LINES 512u      /* 4 MiB in all; a power of two */
+#define EXT4_HELD  384u      /* of them that may be held */
+#define EXT4_CHECK 1024u     /* bytes for which one bit of checked, changed and logged stands */
 
 struct block_volume;
 struct census;
 
 struct ext4_line {
     struct list link;  /* of ext4_lines.head, if data is valid */
-    struct list order; /* of ext4_lines.order */
+    struct list order; /* of ext4_lines.order, or .held */
     uint64_t number;   /* of the line in the volume */
     uint8_t *data;     /* EXT4_LINE bytes of paged pool; NULL: there was no need or no memory yet */
     uint8_t checked;   /* which of its parts were found good (ext4_lines_set_checked) */
+    uint8_t changed;   /* which of its parts the running transaction has changed */
+    uint8_t logged;    /* which of its parts the journal has, and their places have not */
 };
 
 struct ext4_lines {
     const struct block_volume *volume; /* constant */
     uint64_t bytes;                    /* of the volume; constant */
     uint16_t account;                  /* that is charged; constant */
-    struct list order;                 /* all lines, the one last asked for at the end */
-    struct list head[EXT4_LINES];      /* by number */
+    struct list order;                 /* those not held, the one last asked for at the end */
+    struct list held;                  /* those with parts that are changed or logged */
+    uint32_t nheld;
+    struct list head[EXT4_LINES]; /* by number */
     struct ext4_line line[EXT4_LINES];
 };
 
@@ -45,6 +54,20 @@ int ext4_lines_look(struct ext4_lines *l, uint64_t offset, size_t n, const uint8
  * line is kept. And was it? n and offset are multiples of EXT4_CHECK. */
 void ext4_lines_set_checked(struct ext4_lines *l, uint64_t offset, size_t n);
 bool ext4_lines_checked(struct ext4_lines *l, uint64_t offset, size_t n);
+/* The n bytes of a block at an offset, multiples of EXT4_CHECK and all in one line, to be changed
+ * until the line is held no more. *was: they were changed already. Results as of ext4_lines_look(),
+ * and -ENOMEM if too many lines are held. */
+int ext4_lines_change(struct ext4_lines *l, uint64_t offset, size_t n, uint8_t **data, bool *was);
+/* Such a block is as it was: it does not count as changed any more. */
+void ext4_lines_unchange(struct ext4_lines *l, uint64_t offset, size_t n);
+/* The parts of a held line, next to each other, that begin with the first one at or above *part
+ * whose bit is in `set`: their bytes, and *part is where they begin. 0: there are none. */
+size_t ext4_line_parts(uint8_t set, unsigned *part);
+/* The changes of all lines are logged now; they are in their places now. */
+void ext4_lines_set_logged(struct ext4_lines *l);
+void ext4_lines_set_placed(struct ext4_lines *l);
+/* Forget everything, held or not: the volume was changed otherwise, or nothing will be written. */
+void ext4_lines_forget(struct ext4_lines *l);
 void ext4_lines_census(struct census *c, const struct ext4_lines *l);
 
 #endif

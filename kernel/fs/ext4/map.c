@@ -36,7 +36,7 @@ static int find_hole(ext2_extent_handle_t h, uint64_t block, struct ext4_run *ru
     }
     if (r && r != EXT2_ET_EXTENT_NO_UP && r != EXT2_ET_NO_CURRENT_NODE)
         return ext4_error(r);
-    *run = (struct ext4_run){block, r ? FOREVER - block : e.e_lblk - block, 0};
+    *run = (struct ext4_run){block, r ? FOREVER - block : e.e_lblk - block, 0, 0};
     return 0;
 }
 
@@ -54,8 +54,11 @@ static int find_extent(struct ext4_volume *v, ext2_extent_handle_t h, uint64_t b
         return ext4_error(r);
     if (e.e_lblk > block || block - e.e_lblk >= e.e_len || !is_on_volume(v, e.e_pblk, e.e_len))
         return -EUCLEAN;
-    *run = (struct ext4_run){e.e_lblk, e.e_len,
-                             e.e_flags & EXT2_EXTENT_FLAGS_UNINIT ? 0 : e.e_pblk};
+    *run = (struct ext4_run){e.e_lblk, e.e_len, e.e_pblk, 0};
+    if (e.e_flags & EXT2_EXTENT_FLAGS_UNINIT) {
+        run->physical = 0;
+        run->reserved = e.e_pblk;
+    }
     return 0;
 }
 
@@ -71,7 +74,7 @@ static int by_extents(struct ext4_volume *v, const struct ext4_node *n, uint64_t
     if (root->eh_depth > DEPTH_MOST)
         return -EUCLEAN;
     if (block > UINT32_MAX) {
-        *run = (struct ext4_run){block, FOREVER - block, 0};
+        *run = (struct ext4_run){block, FOREVER - block, 0, 0};
         return 0;
     }
     err = ext4_error(ext2fs_extent_open2(v->fs, n->number, &copy, &h));
@@ -96,7 +99,7 @@ static int run_of(const struct ext4_volume *v, const uint32_t *entry, uint64_t n
     while (count < n && entry[count] == (entry[0] ? entry[0] + count : 0) &&
            (!entry[0] || is_on_volume(v, entry[count], 1)))
         count++;
-    *run = (struct ext4_run){first, count, entry[0]};
+    *run = (struct ext4_run){first, count, entry[0], 0};
     return 0;
 }
 
@@ -113,7 +116,7 @@ static int by_tables(struct ext4_volume *v, uint32_t table, unsigned bits, unsig
 
         if (!table) {
             span <<= each;
-            *run = (struct ext4_run){block, span - (index & (span - 1)), 0};
+            *run = (struct ext4_run){block, span - (index & (span - 1)), 0, 0};
             return 0;
         }
         if (!is_on_volume(v, table, 1))
@@ -148,7 +151,7 @@ static int by_map(struct ext4_volume *v, const struct ext4_node *n, uint64_t blo
                              levels, index, block, run);
         index -= span;
     }
-    *run = (struct ext4_run){block, FOREVER - block, 0};
+    *run = (struct ext4_run){block, FOREVER - block, 0, 0};
     return 0;
 }
 
@@ -168,6 +171,7 @@ int ext4_find_run(struct ext4_volume *v, struct ext4_node *n, uint64_t block, st
         return err;
     }
     skip = block - last->first;
-    *run = (struct ext4_run){block, last->count - skip, last->physical ? last->physical + skip : 0};
+    *run = (struct ext4_run){block, last->count - skip, last->physical ? last->physical + skip : 0,
+                             last->reserved ? last->reserved + skip : 0};
     return 0;
 }

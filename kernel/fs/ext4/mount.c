@@ -1,14 +1,17 @@
 /*
  * A mount: made, served by a thread of its own, and ended.
  *
- * The thread reads pages and frees inodes. It is told to end when nothing of the mount is in use
- * any more, and then frees the mount itself, since it is the last to look at it.
+ * The thread reads pages, frees inodes, and commits what was changed some seconds ago. It is told
+ * to end when nothing of the mount is in use any more, and then frees the mount itself, since it is
+ * the last to look at it.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"
 #include "kernel/base/panic.h"
+#include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/block/block.h"
+#include "kernel/fs/ext4/change.h"
 #include "kernel/fs/ext4/library/checksums.h"
 #include "kernel/fs/ext4/library/memory.h"
 #include "kernel/fs/ext4/private.h"
@@ -22,6 +25,7 @@
 
 #define RESERVE_PART 4u /* of memory is not used for pages that are only kept */
 #define LOOK_NS      UINT64_C(1000000000)
+#define COMMIT_LOOKS 5u /* after which a transaction is committed */
 
 /* All mounts, also those that are being made, and whether the boot's part is done. */
 static struct mutex mounts_lock = MUTEX_INIT("mounts of ext4", MUTEX_MOUNTS, mounts_lock);
@@ -33,10 +37,25 @@ void ext4_wake(struct ext4 *m) { wake_all_follow(&m->work); }
 
 /* ---- the thread ---- */
 
-static void finish(struct ext4 *m)
+/* What is only in memory is written. */
+static void end_volume(struct ext4 *m)
 {
+    int err = 0;
+
+    mutex_lock(&m->mutex);
+    if (ext4_volume_writes(m->volume))
+        err = ext4_journal_detach(m->volume);
+    if (err)
+        printk("%s: ext4: not unmounted well (error %d): the journal is to be replayed\n",
+               m->disk->name, -err);
     ext4_volume_close(m->volume);
     ext4_lines_free(&m->lines);
+    mutex_unlock(&m->mutex);
+}
+
+static void finish(struct ext4 *m)
+{
+    end_volume(m);
     mutex_lock(&mounts_lock);
     list_remove(&m->mounted);
     mutex_unlock(&mounts_lock);
@@ -44,7 +63,11 @@ static void finish(struct ext4 *m)
     wake_all(&ended);
 }
 
-static bool has_work(struct ext4 *m) { return !list_empty(&m->jobs) || !list_empty(&m->dead); }
+static bool has_work(struct ext4 *m)
+{
+    return !list_empty(&m->jobs) || !list_empty(&m->dead) || !list_empty(&m->doomed) ||
+           !list_empty(&m->uncut);
+}
 
 /* Called while the thread waits for work: is there some? If not, who waits for that is told. */
 static bool look(struct ext4 *m, bool *ending)
@@ -59,6 +82,22 @@ static bool look(struct ext4 *m, bool *ending)
     return work;
 }
 
+/* A transaction runs for some seconds at most, if the disk takes it. */
+static void commit_in_time(struct ext4 *m)
+{
+    struct ext4_journal *j = m->volume->journal;
+
+    if (!j)
+        return;
+    mutex_lock(&m->mutex);
+    m->age = j->changed ? m->age + 1 : 0;
+    if (m->age >= COMMIT_LOOKS && ext4_commit(m->volume) == 0)
+        m->age = 0;
+    if (j->aborted)
+        __atomic_store_n(&m->fs.read_only, true, __ATOMIC_RELAXED);
+    mutex_unlock(&m->mutex);
+}
+
 static void serve(void *arg)
 {
     struct ext4 *m = arg;
@@ -69,10 +108,13 @@ static void serve(void *arg)
         bool work, ending;
 
         ext4_do_jobs(m);
+        (void)ext4_finish_cut(m); /* nobody waits longer for a page than for such steps */
+        (void)ext4_finish_doomed(m);
         ext4_free_dead(m);
         if (clock_ns() >= next) {
             (void)ext4_trim(m, EXT4_KEPT, NULL, EXT4_TRIM);
             ext4_shrink(m);
+            commit_in_time(m);
             next = clock_ns() + LOOK_NS;
         }
         wait_enqueue(&m->work, &w);
@@ -91,14 +133,26 @@ static void serve(void *arg)
 
 static void usage(const struct fs *fs, struct fs_usage *u)
 {
-    const struct ext4_about *a = &ext4_of(fs)->about;
-    uint64_t each = a->block_bytes;
+    struct ext4_about a;
+    uint64_t each;
 
+    ext4_volume_about(ext4_of(fs)->volume, &a);
+    each = a.block_bytes;
     u->magic = EXT4_MAGIC;
-    u->blocks = (uint64_t)((unsigned __int128)a->blocks * each / PAGE_SIZE);
-    u->free = u->available = (uint64_t)((unsigned __int128)a->blocks_free * each / PAGE_SIZE);
-    u->inodes = a->inodes;
-    u->inodes_free = a->inodes_free;
+    u->blocks = (uint64_t)((unsigned __int128)a.blocks * each / PAGE_SIZE);
+    u->free = u->available = (uint64_t)((unsigned __int128)a.blocks_free * each / PAGE_SIZE);
+    u->inodes = a.inodes;
+    u->inodes_free = a.inodes_free;
+}
+
+static void sync_all(const struct fs *fs)
+{
+    struct ext4 *m = ext4_of(fs);
+
+    if (mutex_lock_killable(&m->mutex))
+        return;
+    (void)ext4_sync_volume(m);
+    mutex_unlock(&m->mutex);
 }
 
 static void validate(struct validate *v, const struct fs *fs)
@@ -173,8 +227,8 @@ static bool is_listed(const struct block_volume *v)
     return found;
 }
 
-/* Have the thread free everything, and wait until the volume can be mounted again: it waits for no
- * disk any more. */
+/* Have the thread write and free everything, and wait until the volume can be mounted again. The
+ * thread waits for the disk only, which answers or fails. */
 static void end_thread(struct ext4 *m)
 {
     const struct block_volume *v = m->disk;
@@ -216,12 +270,13 @@ static void init(struct ext4 *m, const struct block_volume *v)
     m->fs.name = "ext4";
     m->fs.dev = fs_new_dev();
     m->fs.usage = usage;
+    m->fs.sync = sync_all;
     m->fs.reclaim = ext4_reclaim;
     m->fs.validate = validate;
     m->fs.settle = settle;
     m->fs.is_unused = is_unused;
     m->fs.end = end;
-    m->fs.read_only = true;
+    m->fs.no_stores = true;
     m->fs.private = m;
     format(m->fs.source, sizeof(m->fs.source), "/dev/%s", v->name);
     mutex_init(&m->mutex, "ext4", MUTEX_EXT4);
@@ -232,6 +287,8 @@ static void init(struct ext4 *m, const struct block_volume *v)
     list_init(&m->order);
     list_init(&m->all);
     list_init(&m->dead);
+    list_init(&m->doomed);
+    list_init(&m->uncut);
     list_init(&m->jobs);
     list_init(&m->doing);
     wait_queue_init(&m->work, "ext4 work");
@@ -282,7 +339,7 @@ static int begin(struct ext4 *m, unsigned flags)
     int err = t ? mutex_lock_killable(&m->mutex) : -ENOMEM;
 
     if (!err) {
-        err = ext4_volume_open(&m->lines, m->disk->name, flags & EXT4_NOLOAD, &m->volume);
+        err = ext4_volume_open(&m->lines, m->disk->name, flags, &m->volume);
         mutex_unlock(&m->mutex);
     }
     if (err) {
@@ -291,6 +348,7 @@ static int begin(struct ext4 *m, unsigned flags)
         return err;
     }
     ext4_volume_about(m->volume, &m->about);
+    m->fs.read_only = !ext4_volume_writes(m->volume);
     thread_start(t);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* The operations of inodes: names are looked up, listed and followed, and nothing is changed. */
+/* The operations of inodes, and those of them that look names up, list them and follow them. */
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/ext4/private.h"
@@ -85,71 +85,28 @@ static int ext4_open(struct inode *i, bool write)
         return -EACCES;
     if (type != S_IFREG)
         return 0;
-    if (write)
+    if (write && i->fs->read_only)
         return -EROFS;
     return i->size > INODE_MAX_BYTES ? -EFBIG : 0;
 }
 
-static int no_create(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
-                     struct inode **out)
-{
-    (void)dir, (void)name, (void)what, (void)out;
-    return -EROFS;
-}
-
-static int no_link(struct inode *dir, const struct fs_name *name, struct inode *i)
-{
-    (void)dir, (void)name, (void)i;
-    return -EROFS;
-}
-
-static int no_rename(struct inode *from, const struct fs_name *old, struct inode *i,
-                     struct inode *to, const struct fs_name *name, struct inode *replaced)
-{
-    (void)from, (void)old, (void)i, (void)to, (void)name, (void)replaced;
-    return -EROFS;
-}
-
-static int no_create_unnamed(struct inode *dir, const struct fs_new *what, bool linkable,
-                             struct inode **out)
-{
-    (void)dir, (void)what, (void)linkable, (void)out;
-    return -EROFS;
-}
-
-static int no_change(struct inode *i, const struct fs_change *to)
-{
-    (void)i, (void)to;
-    return -EROFS;
-}
-
-static int no_resize(struct inode *i, uint64_t size, bool killable)
-{
-    (void)i, (void)size, (void)killable;
-    return -EROFS;
-}
-
-static long no_write(struct inode *i, uint64_t offset, vaddr_t ubuf, const void *kbuf, size_t n)
-{
-    (void)i, (void)offset, (void)ubuf, (void)kbuf, (void)n;
-    return -EROFS;
-}
-
 const struct inode_ops ext4_ops = {
     .lookup = ext4_lookup,
-    .create = no_create,
-    .link = no_link,
-    .unlink = no_link,
-    .rename = no_rename,
-    .exchange = no_rename,
-    .create_unnamed = no_create_unnamed,
+    .create = ext4_op_create,
+    .link = ext4_op_link,
+    .unlink = ext4_op_unlink,
+    .rename = ext4_op_rename,
+    .exchange = ext4_op_exchange,
+    .create_unnamed = ext4_op_create_unnamed,
     .readdir = ext4_readdir,
     .name_of = ext4_name_of,
     .readlink = ext4_readlink,
     .open = ext4_open,
-    .change = no_change,
+    .change = ext4_op_change,
     .will_read = ext4_will_read,
-    .write = no_write,
-    .resize = no_resize,
+    .write = ext4_op_write,
+    .resize = ext4_op_resize,
+    .allocate = ext4_op_allocate,
+    .sync = ext4_op_sync,
     .end = ext4_end,
 };

@@ -23,6 +23,7 @@ struct ext4_job; /* pages to be read (contents.c) */
 struct ext4_reading {
     struct ext4_job *job;
     uint64_t start, end; /* of its pages, in bytes of the file */
+    uint32_t cuts;       /* of the file, when it was begun */
     unsigned first, count;
     struct ext4_way {
         struct block_request *r;
@@ -38,7 +39,8 @@ struct ext4 {
     struct mutex mutex;              /* MUTEX_EXT4: lines, volume, ext4_inode.node */
     struct ext4_lines lines;
     struct ext4_volume *volume;
-    struct ext4_about about; /* constant */
+    struct ext4_about about; /* constant, but for what is free */
+    unsigned age;            /* of the running transaction, in looks of the thread; the thread's */
     uint64_t reserve;        /* pages that the files kept here leave free; constant */
     uint16_t account;        /* charged for this structure; constant */
     struct mutex index_lock; /* MUTEX_SHARE: heads, order; count, also read as an atomic word */
@@ -48,6 +50,8 @@ struct ext4 {
     struct spinlock lock;          /* RANK_SHARE: all that follows */
     struct list all;               /* every inode that exists */
     struct list dead;              /* those to be freed by the thread */
+    struct list doomed;            /* those before, of which the disk has something to be freed */
+    struct list uncut;             /* those that killed truncations have left to be cut */
     struct list jobs;              /* pages to be read, oldest first */
     struct list doing;             /* those that the thread is reading */
     uint32_t alive;                /* inodes of `all` */
@@ -60,7 +64,8 @@ struct ext4 {
 
 /*
  * An inode. While it is in the index, the index holds a reference, so the pages of a file stay when
- * nobody has it open. Nothing of it changes on the disk.
+ * nobody has it open. While there is no name left, it is not in the index, and its blocks are freed
+ * with it.
  */
 struct ext4_inode {
     struct inode inode;
@@ -69,13 +74,19 @@ struct ext4_inode {
     struct list order_link; /* mount.order; index_lock */
     struct list all_link;   /* mount.all; lock */
     struct list dead_link;  /* mount.dead; lock */
+    struct list cut_link;   /* mount.uncut, which has a reference; lock */
     bool ended;             /* no reference is left; its object, if any, is not its own; lock */
     uint16_t account;       /* number of the account that is charged for it; constant */
     uint64_t evict_at;      /* where pages of it are freed next; a hint, atomic */
     uint64_t next_page;     /* that a sequential reader asks for next; atomic */
     uint32_t ahead;         /* pages that were asked for ahead of one; atomic */
-    struct ext4_node node;  /* what the disk says; constant, but for `last`: mount.mutex */
-    char *name;             /* of a directory, in nonpaged pool; constant */
+    struct ext4_node node;  /* what the disk says: mount.mutex; number and type are constant */
+    uint32_t cuts;          /* how often it became shorter, in memory too; mount.mutex */
+    struct thread *offers;  /* who has made a page that it overwrites whole; atomic */
+    uint64_t offered;       /* its index, and the page; of that thread */
+    pfn_t offer;
+    bool linkable; /* made without a name, and may get one; constant */
+    char *name;    /* of a directory, in nonpaged pool; rename_mutex held exclusively, and mutex */
     uint32_t name_len;
 };
 
@@ -94,6 +105,20 @@ extern const struct inode_ops ext4_ops;
  * another name. */
 int ext4_found(struct ext4 *m, struct inode *dir, const struct fs_name *name, uint32_t number,
                struct inode **out);
+/* A new inode of a node, in no index yet, with one reference; as ext4_found(). */
+int ext4_inode_new(struct ext4 *m, struct inode *dir, const struct fs_name *name,
+                   const struct ext4_node *n, struct ext4_inode **out);
+/* Enter it, or take it out because it has no name any more; the caller has a reference of its own.
+ * m->mutex is held. */
+void ext4_enter_index(struct ext4_inode *i);
+void ext4_take_out(struct ext4_inode *i);
+/* Do some of what is left to be done on the disk for one inode that has ended, and for one that is
+ * to be cut: a step each. False: there is none. The thread, no lock held. */
+bool ext4_finish_doomed(struct ext4 *m);
+bool ext4_finish_cut(struct ext4 *m);
+/* Have the thread cut i, of which the caller has a reference. The inode stays known until then: a
+ * second one for the same number would not know about it. */
+void ext4_cut_later(struct ext4_inode *i);
 /* Its last reference was dropped; the same of its object: the pager's `end`. */
 void ext4_end(struct inode *i);
 void ext4_object_ended(struct mm_object *o);
@@ -113,6 +138,11 @@ struct ext4_inode *ext4_next_file(struct ext4 *m, uint32_t *looked);
 
 extern const struct pager_ops ext4_pager;
 void ext4_will_read(struct inode *i, uint64_t index, uint64_t n);
+/* A page for the contents of i, which are undefined. 0 or -ENOMEM. */
+int ext4_page_new(struct ext4_inode *i, pfn_t *pfn);
+/* Page `index` of i, with a reference in *out: `page`, which is the object's then, or one that came
+ * there first, and `page` is freed. As object_page_get(). i->lock is held exclusively. */
+int ext4_offer_page(struct ext4_inode *i, uint64_t index, pfn_t page, pfn_t *out);
 /* Do the jobs that are there. The mount's thread. */
 void ext4_do_jobs(struct ext4 *m);
 /* Free pages of files that nobody maps while less memory is free than m->reserve. The thread. */
@@ -123,6 +153,31 @@ struct census;
 struct validate;
 void ext4_jobs_validate(struct validate *v, const struct ext4 *m);
 void ext4_jobs_census(struct census *c, const struct ext4 *m);
+
+/* ---- changes.c: operations of inodes ---- */
+
+int ext4_op_create(struct inode *dir, const struct fs_name *name, const struct fs_new *what,
+                   struct inode **out);
+int ext4_op_create_unnamed(struct inode *dir, const struct fs_new *what, bool linkable,
+                           struct inode **out);
+int ext4_op_link(struct inode *dir, const struct fs_name *name, struct inode *i);
+int ext4_op_unlink(struct inode *dir, const struct fs_name *name, struct inode *i);
+int ext4_op_rename(struct inode *from, const struct fs_name *old, struct inode *i, struct inode *to,
+                   const struct fs_name *name, struct inode *replaced);
+int ext4_op_exchange(struct inode *dir, const struct fs_name *name, struct inode *i,
+                     struct inode *to, const struct fs_name *other, struct inode *j);
+int ext4_op_change(struct inode *i, const struct fs_change *to);
+/* The node gets the times of the last changes that the inode has. m->mutex is held. */
+void ext4_take_times(struct ext4_inode *i);
+
+/* ---- writing.c: operations of inodes ---- */
+
+long ext4_op_write(struct inode *i, uint64_t offset, vaddr_t ubuf, const void *kbuf, size_t n);
+int ext4_op_resize(struct inode *i, uint64_t size, bool killable);
+int ext4_op_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow);
+int ext4_op_sync(struct inode *i, bool only_data);
+/* Commit, and flush. m->mutex is held. */
+int ext4_sync_volume(struct ext4 *m);
 
 /* ---- mount.c ---- */
 

@@ -3,8 +3,8 @@
  * bounds what it allocates and multiplies, and names what is not supported.
  *
  * Features of the first kind (incompat) change what is on the disk so that who does not know them
- * reads wrong bytes: unknown ones are refused. Those of the other two kinds may be unknown to who
- * only reads.
+ * reads wrong bytes: unknown ones are refused. Those of the second kind (ro_compat) may be unknown
+ * to who only reads. Those of the third may be unknown to everybody.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
@@ -35,7 +35,7 @@ static const char *feature_name(unsigned bit)
     return bit < ARRAY_SIZE(names) ? names[bit] : NULL;
 }
 
-static int check_features(const struct ext2_super_block *s, const char *name, bool noload)
+static int check_features(const struct ext2_super_block *s, const char *name, unsigned flags)
 {
     uint32_t unknown = s->s_feature_incompat & ~(uint32_t)KNOWN;
 
@@ -51,10 +51,11 @@ static int check_features(const struct ext2_super_block *s, const char *name, bo
     }
     if (unknown)
         return -EOPNOTSUPP;
-    if ((s->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER) && !noload) {
-        printk("%s: ext4: not mounted: the journal needs recovery, which is not supported: run "
-               "e2fsck, or mount with -o noload, without what is only in the journal\n",
-               name);
+    if ((s->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER) && !flags) {
+        printk(
+            "%s: ext4: not mounted: the journal needs recovery: mount with -o rw, run e2fsck, or "
+            "mount with -o noload, without what is only in the journal\n",
+            name);
         return -EROFS;
     }
     return 0;
@@ -90,14 +91,14 @@ static const char *wrong(const struct ext2_super_block *s, uint64_t bytes)
 }
 
 int ext4_check_super(const struct ext2_super_block *s, uint64_t bytes, const char *name,
-                     bool noload)
+                     unsigned flags)
 {
     const char *what;
     int err;
 
     if (s->s_magic != EXT2_SUPER_MAGIC)
         return -EINVAL;
-    err = check_features(s, name, noload);
+    err = check_features(s, name, flags);
     if (err)
         return err;
     what = wrong(s, bytes);
@@ -113,4 +114,75 @@ int ext4_check_super(const struct ext2_super_block *s, uint64_t bytes, const cha
         return -EFBIG;
     }
     return 0;
+}
+
+/* ---- writing ---- */
+
+/* Features with which it is written; others are only read. */
+#define WRITTEN_INCOMPAT                                                                           \
+    (EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER |                              \
+     EXT2_FEATURE_INCOMPAT_META_BG | EXT3_FEATURE_INCOMPAT_EXTENTS | EXT4_FEATURE_INCOMPAT_64BIT | \
+     EXT4_FEATURE_INCOMPAT_FLEX_BG | EXT4_FEATURE_INCOMPAT_CSUM_SEED |                             \
+     EXT4_FEATURE_INCOMPAT_LARGEDIR)
+#define WRITTEN_RO_COMPAT                                                      \
+    (EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER | EXT2_FEATURE_RO_COMPAT_LARGE_FILE | \
+     EXT4_FEATURE_RO_COMPAT_HUGE_FILE | EXT4_FEATURE_RO_COMPAT_GDT_CSUM |      \
+     EXT4_FEATURE_RO_COMPAT_DIR_NLINK | EXT4_FEATURE_RO_COMPAT_EXTRA_ISIZE |   \
+     EXT4_FEATURE_RO_COMPAT_METADATA_CSUM)
+
+static const char *ro_feature_name(unsigned bit)
+{
+    static const char *const names[] = {
+        [0] = "sparse_super", [1] = "large_file",     [3] = "huge_file", [4] = "uninit_bg",
+        [5] = "dir_nlink",    [6] = "extra_isize",    [7] = "snapshot",  [8] = "quota",
+        [9] = "bigalloc",     [10] = "metadata_csum", [11] = "replica",  [12] = "read-only",
+        [13] = "project",     [14] = "shared_blocks", [15] = "verity",   [16] = "orphan_present",
+    };
+
+    return bit < ARRAY_SIZE(names) ? names[bit] : NULL;
+}
+
+static void tell(const char *name, const char *feature, char kind, unsigned bit)
+{
+    if (feature)
+        printk("%s: ext4: only read: the feature %s cannot be written\n", name, feature);
+    else
+        printk("%s: ext4: only read: the feature FEATURE_%c%u is not known\n", name, kind, bit);
+}
+
+/* What else is in the way; NULL: nothing. */
+static const char *hindrance(const struct ext2_super_block *s, uint32_t sector_bytes)
+{
+    uint32_t block_bytes = EXT2_MIN_BLOCK_SIZE << s->s_log_block_size;
+
+    if (!(s->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL))
+        return "it has no journal";
+    if (!(s->s_feature_incompat & EXT3_FEATURE_INCOMPAT_EXTENTS))
+        return "it has no extents";
+    if (s->s_rev_level < EXT2_DYNAMIC_REV)
+        return "it is of the first revision";
+    if (block_bytes > PAGE_SIZE || block_bytes < sector_bytes)
+        return "its blocks are longer than a page, or shorter than a sector";
+    if (s->s_blocks_per_group > 8 * block_bytes)
+        return "its groups have more blocks than a bitmap has bits";
+    if (s->s_state & EXT2_ERROR_FS)
+        return "it has errors: run e2fsck";
+    return NULL;
+}
+
+bool ext4_check_writable(const struct ext2_super_block *s, uint32_t sector_bytes, const char *name)
+{
+    uint32_t incompat = s->s_feature_incompat & ~(uint32_t)WRITTEN_INCOMPAT;
+    uint32_t ro_compat = s->s_feature_ro_compat & ~(uint32_t)WRITTEN_RO_COMPAT;
+    const char *what = hindrance(s, sector_bytes);
+
+    for (unsigned bit = 0; bit < 32; bit++) {
+        if (incompat >> bit & 1)
+            tell(name, feature_name(bit), 'I', bit);
+        if (ro_compat >> bit & 1)
+            tell(name, ro_feature_name(bit), 'R', bit);
+    }
+    if (what)
+        printk("%s: ext4: only read: %s\n", name, what);
+    return !incompat && !ro_compat && !what;
 }

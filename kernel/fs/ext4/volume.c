@@ -9,8 +9,9 @@
 #include "kernel/base/format.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/block/block.h"
+#include "kernel/fs/ext4/change.h"
 #include "kernel/fs/ext4/lines.h"
-#include "kernel/fs/ext4/volume_private.h"
 #include "kernel/fs/stat.h"
 #include "mm/pool/pool.h"
 #include "mm/pool/pool_census.h"
@@ -98,18 +99,20 @@ static struct struct_io_manager manager = {
 /* ---- opening ---- */
 
 /* The checksums of the groups' descriptors, each of which says where inodes are. */
-static int check_groups(const struct ext4_volume *v, const char *name)
+static int check_groups(const struct ext4_volume *v)
 {
     for (dgrp_t group = 0; group < v->fs->group_desc_count; group++)
         if (!ext2fs_group_desc_csum_verify(v->fs, group)) {
-            printk("%s: ext4: not mounted: the checksum of group %u is wrong\n", name, group);
+            printk("%s: ext4: not mounted: the checksum of group %u is wrong\n", v->name, group);
             return -EUCLEAN;
         }
     return 0;
 }
 
-static int open_library(struct ext4_volume *v, const char *name)
+/* Before the journal is replayed, what it has written to its place may be there in part. */
+static int open_library(struct ext4_volume *v, bool dirty)
 {
+    int flags = EXT2_FLAG_64BITS | EXT2_FLAG_FORCE | (dirty ? EXT2_FLAG_IGNORE_CSUM_ERRORS : 0);
     char place[NAME_BYTES];
     int err;
 
@@ -117,14 +120,29 @@ static int open_library(struct ext4_volume *v, const char *name)
     v->io.manager = &manager;
     v->io.private_data = v;
     make_name(place, v);
-    err = ext4_error(
-        ext2fs_open2(place, NULL, EXT2_FLAG_64BITS | EXT2_FLAG_FORCE, 0, 0, &manager, &v->fs));
+    err = ext4_error(ext2fs_open2(place, NULL, flags, 0, 0, &manager, &v->fs));
     if (err == -EUCLEAN)
-        printk("%s: ext4: not mounted: the superblock is damaged\n", name);
-    return err ? err : check_groups(v, name);
+        printk("%s: ext4: not mounted: the superblock is damaged\n", v->name);
+    return err || dirty ? err : check_groups(v);
 }
 
-int ext4_volume_open(struct ext4_lines *l, const char *name, bool noload, struct ext4_volume **out)
+/* What its superblock says, up to the library. */
+static int prepare(struct ext4_volume *v, const struct ext2_super_block *s, unsigned flags,
+                   bool replayed)
+{
+    bool dirty = (flags & EXT4_OPEN_WRITE) && !replayed &&
+                 (s->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER);
+
+    v->shift = s->s_log_block_size + EXT2_MIN_BLOCK_LOG_SIZE;
+    v->block_bytes = 1u << v->shift;
+    v->block = pgd_alloc(v->block_bytes);
+    v->inline_data = pgd_alloc(INLINE_MOST(v->block_bytes));
+    return v->block && v->inline_data ? open_library(v, dirty) : -ENOMEM;
+}
+
+/* replayed: the journal was; the superblock says still that it has to be. */
+static int open_once(struct ext4_lines *l, const char *name, unsigned flags, bool replayed,
+                     struct ext4_volume **out)
 {
     struct ext4_volume *v = pgd_alloc_zeroed(sizeof(*v));
     const struct ext2_super_block *s;
@@ -134,30 +152,79 @@ int ext4_volume_open(struct ext4_lines *l, const char *name, bool noload, struct
     if (!v)
         return -ENOMEM;
     v->lines = l;
+    v->name = name;
     err = ext4_lines_look(l, SUPER_OFFSET, SUPERBLOCK_SIZE, &data);
     if (err == -EUCLEAN)
         err = -EINVAL; /* too small for a file system */
     s = (const struct ext2_super_block *)data;
     if (!err)
-        err = ext4_check_super(s, l->bytes, name, noload);
-    if (!err) {
-        v->shift = s->s_log_block_size + EXT2_MIN_BLOCK_LOG_SIZE;
-        v->block_bytes = 1u << v->shift;
-        v->block = pgd_alloc(v->block_bytes);
-        v->inline_data = pgd_alloc(INLINE_MOST(v->block_bytes));
-        err = v->block && v->inline_data ? open_library(v, name) : -ENOMEM;
-    }
-    if (!err) {
-        v->blocks = ext2fs_blocks_count(v->fs->super);
-        *out = v;
-    } else {
+        err = ext4_check_super(s, l->bytes, name, flags);
+    if (!err)
+        err = prepare(v, s, flags, replayed);
+    if (err) {
         ext4_volume_close(v);
+        return err;
     }
+    v->blocks = ext2fs_blocks_count(v->fs->super);
+    ext4_count_free(v);
+    *out = v;
+    return 0;
+}
+
+/* Have the journal, and finish what was left undone. After a replay v is another one. */
+static int begin_writing(struct ext4_volume **v, const char *name, unsigned flags)
+{
+    struct ext4_lines *l = (*v)->lines;
+    bool replayed;
+    int err = ext4_journal_open(*v, name, &replayed);
+
+    if (!err && replayed) {
+        ext4_volume_close(*v);
+        ext4_lines_forget(l);
+        *v = NULL;
+        err = open_once(l, name, flags, true, v);
+        if (!err && !ext4_check_writable((*v)->fs->super, l->volume->disk->sector_bytes, name))
+            err = -EROFS; /* what was replayed says so */
+        if (!err)
+            err = ext4_journal_open(*v, name, &replayed);
+        if (!err && replayed)
+            err = -EIO; /* what was written is not what is read */
+    }
+    return err ? err : ext4_orphans_end(*v);
+}
+
+int ext4_volume_open(struct ext4_lines *l, const char *name, unsigned flags,
+                     struct ext4_volume **out)
+{
+    struct ext4_volume *v = NULL;
+    bool dirty;
+    int err = open_once(l, name, flags, false, &v);
+
+    if (err)
+        return err;
+    dirty = ext2fs_has_feature_journal_needs_recovery(v->fs->super);
+    if ((flags & EXT4_OPEN_WRITE) &&
+        ext4_check_writable(v->fs->super, l->volume->disk->sector_bytes, name)) {
+        err = begin_writing(&v, name, flags);
+        if (err == -EROFS && !dirty)
+            err = 0;
+    } else if ((flags & EXT4_OPEN_WRITE) && dirty) {
+        err = -EROFS;
+    }
+    if (err && v)
+        ext4_volume_close(v);
+    if (err)
+        ext4_lines_forget(l);
+    else
+        *out = v;
     return err;
 }
 
+bool ext4_volume_writes(const struct ext4_volume *v) { return v->journal && !v->journal->aborted; }
+
 void ext4_volume_close(struct ext4_volume *v)
 {
+    ext4_journal_close(v);
     if (v->fs)
         ext2fs_free(v->fs);
     if (v->block)
@@ -176,18 +243,16 @@ void ext4_volume_census(struct census *c, const struct ext4_volume *v)
         census_explain(c, CENSUS_PAGED, v->block_bytes, 1);
     if (v->inline_data)
         census_explain(c, CENSUS_PAGED, INLINE_MOST(v->block_bytes), 1);
+    ext4_journal_census(c, v->journal, v->block_bytes);
 }
 
 void ext4_volume_about(const struct ext4_volume *v, struct ext4_about *a)
 {
-    const struct ext2_super_block *s = v->fs->super;
-    uint64_t high = ext2fs_has_feature_64bit(v->fs->super) ? s->s_free_blocks_hi : 0;
-
     a->block_bytes = v->block_bytes;
     a->blocks = v->blocks;
-    a->blocks_free = MIN(high << 32 | s->s_free_blocks_count, v->blocks);
-    a->inodes = s->s_inodes_count;
-    a->inodes_free = MIN(s->s_free_inodes_count, s->s_inodes_count);
+    a->blocks_free = __atomic_load_n(&v->blocks_free, __ATOMIC_RELAXED);
+    a->inodes = v->fs->super->s_inodes_count;
+    a->inodes_free = __atomic_load_n(&v->inodes_free, __ATOMIC_RELAXED);
 }
 
 /* ---- inodes ---- */
@@ -253,18 +318,16 @@ static bool is_known_type(uint32_t mode)
 }
 
 /* The library checks the number, where the inode is, and its checksum. */
-int ext4_read_node(struct ext4_volume *v, uint32_t number, struct ext4_node *n)
+int ext4_read_node_of(struct ext4_volume *v, uint32_t number, struct ext4_node *n)
 {
     const struct ext2_inode_large *i = (const struct ext2_inode_large *)v->block;
     int err;
 
-    if (number < EXT2_FIRST_INODE(v->fs->super) && number != EXT4_ROOT)
-        return -EUCLEAN;
     err = ext4_error(ext2fs_read_inode_full(v->fs, number, (struct ext2_inode *)v->block,
                                             EXT2_INODE_SIZE(v->fs->super)));
     if (err)
         return err;
-    if (!is_known_type(i->i_mode) || i->i_links_count == 0)
+    if (!is_known_type(i->i_mode))
         return -EUCLEAN;
     n->number = number;
     n->mode = i->i_mode;
@@ -279,8 +342,20 @@ int ext4_read_node(struct ext4_volume *v, uint32_t number, struct ext4_node *n)
     take_times(v, i, n);
     memcpy(n->raw, i, sizeof(n->raw));
     n->last.count = 0;
-    n->hint = 0;
+    n->hint = n->space = 0;
+    n->cutting = false;
+    n->changed_in = 0;
     return n->size > INT64_MAX ? -EUCLEAN : 0;
+}
+
+int ext4_read_node(struct ext4_volume *v, uint32_t number, struct ext4_node *n)
+{
+    int err;
+
+    if (number < EXT2_FIRST_INODE(v->fs->super) && number != EXT4_ROOT)
+        return -EUCLEAN;
+    err = ext4_read_node_of(v, number, n);
+    return !err && n->nlink == 0 ? -EUCLEAN : err;
 }
 
 /* ---- short files ---- */

@@ -1,8 +1,8 @@
 /*
  * An ext4 file system on a volume, read through libext2fs: the superblock, inodes, the blocks of a
- * file, names. Nothing here knows the kernel's inodes. The caller holds the mutex of the mount, for
- * all functions; IPL 0; they wait for the disk. Results: 0, -EIO, -ENOMEM, -EINTR (the thread is to
- * end), or -EUCLEAN: the file system is damaged.
+ * file, names. Nothing here knows the kernel's inodes. change.h has what changes it. The caller
+ * holds the mutex of the mount, for all functions; IPL 0; they wait for the disk. Results: 0, -EIO,
+ * -ENOMEM, -EINTR (the thread is to end), or -EUCLEAN: the file system is damaged.
  */
 #ifndef KERNEL_FS_EXT4_VOLUME_H
 #define KERNEL_FS_EXT4_VOLUME_H
@@ -24,6 +24,7 @@ struct ext4_about {
 struct ext4_run {
     uint64_t first, count; /* of the file */
     uint64_t physical;     /* of the volume; 0: they are zeroes (a hole) */
+    uint64_t reserved;     /* of a hole: the blocks that it has all the same; 0: none */
 };
 
 /* An inode as it is on disk. */
@@ -34,7 +35,10 @@ struct ext4_node {
     int64_t atime_ns, mtime_ns, ctime_ns;
     uint64_t raw[16];     /* its first 128 bytes, for the library */
     struct ext4_run last; /* found by ext4_find_run() last; count 0: none */
+    uint32_t changed_in;  /* the transaction that has changed it last; 0: none */
+    bool cutting;         /* blocks behind its end are being freed: it is an orphan until then */
     uint64_t hint;        /* of a directory: the block where ext4_find_name() found one last */
+    uint64_t space;       /* and before which there is no room for a further name */
 };
 
 /* A name in a directory. */
@@ -46,11 +50,20 @@ struct ext4_name {
     uint64_t place; /* in the directory: from 3 on, constant, the order of ext4_next_name() */
 };
 
+/* Flags: a journal that has not been replayed is ignored, and nothing is written; write if that is
+ * possible, and replay the journal. */
+#define EXT4_OPEN_NOLOAD 0x1u
+#define EXT4_OPEN_WRITE  0x2u
+
 /* Open the file system whose bytes are l's, which stay the caller's. name: of the volume, for
- * messages on the console, which say what is wrong. noload: a journal that has not been replayed is
- * ignored. Besides: -EINVAL: there is no ext4; -EOPNOTSUPP: it has a feature that is not known;
- * -EROFS: it needs recovery; -EFBIG: it is too large. */
-int ext4_volume_open(struct ext4_lines *l, const char *name, bool noload, struct ext4_volume **out);
+ * messages on the console, which say what is wrong; it stays. Besides: -EINVAL: there is no ext4;
+ * -EOPNOTSUPP: it has a feature that is not known; -EROFS: it needs recovery, which was not asked
+ * for or is not possible; -EFBIG: it is too large. What can only be read is opened so. */
+int ext4_volume_open(struct ext4_lines *l, const char *name, unsigned flags,
+                     struct ext4_volume **out);
+/* Is it written? */
+bool ext4_volume_writes(const struct ext4_volume *v);
+/* What was changed and not committed is lost. */
 void ext4_volume_close(struct ext4_volume *v);
 /* Account for its memory, but that of the library. Nothing else runs. */
 void ext4_volume_census(struct census *c, const struct ext4_volume *v);

@@ -74,6 +74,8 @@ static long copy(struct side *in, struct side *out, uint64_t n)
             break;
     }
     pgd_free_charged(page, PAGE_SIZE, account);
+    if (done && out->at) /* else the file's own operation has done it */
+        return regular_written(out->file, (long)done);
     return done ? (long)done : r;
 }
 

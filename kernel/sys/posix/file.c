@@ -165,7 +165,7 @@ static long file_pwrite(struct file *f, uint64_t buf, uint64_t n, uint64_t offse
         return f->ops->write_at(f, buf, MIN(n, IO_MAX), offset);
     if (f->flags & O_APPEND)
         offset = INODE_APPEND; /* as Linux, against POSIX */
-    return inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX));
+    return regular_written(f, inode_write_user(f->inode, offset, buf, MIN(n, IO_MAX)));
 }
 
 long sys_pwrite64(uint64_t fd, uint64_t buf, uint64_t n, uint64_t offset)
@@ -182,7 +182,7 @@ static long file_append(struct file *f, uint64_t buf, uint64_t n, uint64_t c)
         return -ESPIPE;
     if (!user_range_ok(buf, n))
         return -EFAULT;
-    return inode_write_user(f->inode, INODE_APPEND, buf, MIN(n, IO_MAX));
+    return regular_written(f, inode_write_user(f->inode, INODE_APPEND, buf, MIN(n, IO_MAX)));
 }
 
 long file_write_at_end(uint64_t fd, uint64_t buf, uint64_t n)

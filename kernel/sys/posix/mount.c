@@ -7,6 +7,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/block/block.h"
 #include "kernel/fs/ext4/ext4.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/posix/path.h"
@@ -94,7 +95,9 @@ static long mount_ext4(vaddr_t device, vaddr_t path, uint64_t flags, vaddr_t dat
     err = parse_options(options, &how);
     if (!err)
         err = find_volume(device, &v);
-    if (!err && !(flags & MS_RDONLY))
+    if (!(flags & MS_RDONLY) && !(how & EXT4_NOLOAD))
+        how |= EXT4_WRITE;
+    if (!err && (how & EXT4_WRITE) && v->disk->read_only)
         err = -EROFS;
     if (!err)
         err = path_begin(&u, (uint64_t)AT_FDCWD, path);

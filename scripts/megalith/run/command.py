@@ -159,6 +159,11 @@ def disks(options: argparse.Namespace) -> tuple[machines.Disk, ...]:
         if number >= len(made):
             raise MachineError(f"--disk-fault: there is no disk {number}")
         made[number] = dataclasses.replace(made[number], faults=made[number].faults + faults)
+    if options.disk_log:
+        if not made or made[0].faults:
+            raise MachineError("--disk-log: there is no first disk, or it has --disk-fault")
+        options.disk_log.write_bytes(b"")
+        made[0] = dataclasses.replace(made[0], log=options.disk_log)
     return tuple(made)
 
 
@@ -241,6 +246,13 @@ def parser() -> argparse.ArgumentParser:
         help="what QEMU does to requests for disk N (default 0, the first): options of its "
         "blkdebug driver (inject-error.0.event=read_aio,inject-error.0.errno=5) and of throttling "
         "(throttling.iops-total=10)",
+    )
+    option(
+        "--disk-log",
+        metavar="FILE",
+        type=Path,
+        help="have QEMU (its blklogwrites driver) write all that the first disk is asked to write "
+        "or to flush to FILE, in order",
     )
     several(
         "--share",

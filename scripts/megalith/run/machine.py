@@ -65,6 +65,7 @@ class Disk:
     # Options of QEMU's blkdebug (inject-error.0.event=read_aio,...) and of its throttling
     # (throttling.iops-total=...), as --disk-fault gives them.
     faults: tuple[str, ...] = ()
+    log: Path | None = None  # gets all writes and flushes, as QEMU's blklogwrites has them
 
     def options(self, number: int, channel: int) -> list[str]:
         """The drive and the device; `channel` is one of the IDE controller that is free."""
@@ -73,7 +74,12 @@ class Disk:
         errors = [f"file.{fault}" for fault in self.faults if fault not in limits]
         place = f"if=ide,bus={channel},unit=0" if self.ide else "if=none"
         drive = [place, f"id=disk{number}", "werror=report,rerror=report", "format=raw"]
-        if errors:
+        if self.log:
+            log = str(self.log).replace(",", ",,")
+            drive += ["file.driver=blklogwrites", "file.file.driver=file"]
+            drive += [f"file.file.filename={name}", "file.log.driver=file"]
+            drive.append(f"file.log.filename={log}")
+        elif errors:
             drive += ["file.driver=blkdebug", "file.image.driver=file"]
             drive += [f"file.image.filename={name}", *errors]
         else:
