@@ -6,7 +6,8 @@
  * into or written from. It owns these pages. While it is queued or with the device it belongs to
  * the disk, whoever made it: a thread that is killed, or whose time is over, leaves it behind, and
  * it is freed when the device has given it back. So no memory that a device may still access is
- * ever used for anything else.
+ * ever used for anything else. The pages are either its own, or private pages of a process that it
+ * has pinned (mm/space/pin.h), from some byte of the first one on.
  *
  * Nothing waits for ever: a device that has answered nothing for BLOCK_SILENCE_S seconds, or one
  * request for BLOCK_PATIENCE_S, by the guest's clock, is marked as failed. All its requests end
@@ -45,14 +46,21 @@ struct block_request {
     uint64_t place;          /* in the order of submission; disk.lock */
     uint64_t started_ns;     /* when the device got it; disk.lock */
     uint32_t nbytes;         /* of data: whole sectors; constant */
+    uint32_t skip;           /* bytes of the first page before the data; constant */
     uint16_t npages;         /* of `page`; constant */
     uint16_t account;        /* charged for the block; constant */
     uint8_t kind;            /* enum block_kind; constant */
     uint8_t tries;           /* disk.lock */
+    bool pinned;             /* the pages are a process's; constant */
+    bool barrier;            /* a flush that does nothing but wait for writes; constant */
     bool with_device;        /* the device may access its memory; disk.lock */
     bool finished;           /* err is valid; atomic, disk.lock to write */
     bool dropped;            /* by its maker; disk.lock */
     int err;                 /* 0 or a negative errno; before `finished` */
+    /* It has ended: finished and err are set. Called with disk.lock held, at IPL_DEVICE, unless the
+     * request was dropped before. NULL: somebody waits for it. Set before it is submitted. */
+    void (*ended)(struct block_request *r);
+    void *owner; /* of `ended` */
     pfn_t page[BLOCK_PAGES];
     uint64_t own[]; /* the driver's: driver.room bytes */
 };
@@ -139,6 +147,16 @@ struct block_disk *block_disk(unsigned index);
  * to the current thread's account. NULL: no memory. IPL up to IPL_ASTDEL. */
 struct block_request *block_new(const struct block_volume *v, enum block_kind kind, uint64_t sector,
                                 uint32_t nbytes);
+/* The same for npages pages that the caller has pinned, with the data from byte `skip` of the first
+ * one on; the request has the pins from now on. NULL: no memory, and the caller has them. */
+struct block_request *block_new_pinned(const struct block_volume *v, enum block_kind kind,
+                                       uint64_t sector, uint32_t nbytes, uint32_t skip,
+                                       const pfn_t *page, unsigned npages);
+/* The same for nbytes at ubuf of the current process, at most BLOCK_PAGES pages; both are whole
+ * sectors. 0, and *out; -EOPNOTSUPP: memory that is not private; -EFAULT, -ENOMEM, -EINTR. IPL 0;
+ * takes the mutex of the address space. */
+int block_direct(const struct block_volume *v, enum block_kind kind, uint64_t sector, vaddr_t ubuf,
+                 uint32_t nbytes, struct block_request **out);
 /* Queue it; on a disk that has failed it ends with -EIO at once. IPL 0; takes the disk's lock. */
 void block_submit(struct block_request *r);
 /* Wait for its end: its err. The caller drops it. -EINTR: the thread is to end, and the request is
@@ -147,11 +165,15 @@ int block_wait(struct block_request *r);
 /* The caller has no more to do with a request, in whatever state it is: it is freed now, or when
  * the device has given it back. One that the device has not got yet is not carried out. IPL 0. */
 void block_drop(struct block_request *r);
+/* The same, but a request that was submitted is carried out. */
+void block_leave(struct block_request *r);
 
 /* Have all that was written to the disk, by requests that ended before, survive the machine's end.
  * 0, -ENOMEM, -EIO, -EINTR. IPL 0; waits, killable. */
 int block_flush(const struct block_volume *v);
-/* The same for all disks, as far as they do not fail. */
+/* Wait until all writes that were submitted before have ended. As block_flush(). */
+int block_settle(const struct block_volume *v);
+/* block_flush() for all disks, as far as they do not fail. */
 void block_flush_all(void);
 /* Read nbytes (whole sectors, at most one page) into kernel memory. As block_flush(). */
 int block_read(const struct block_volume *v, uint64_t sector, void *buf, uint32_t nbytes);

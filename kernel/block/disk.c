@@ -191,5 +191,8 @@ void block_validate(struct validate *v)
     for (unsigned k = 0; (d = block_disk(k)) != NULL; k++)
         list_for_each_entry(r, &d->all, all)
             for (unsigned j = 0; j < r->npages; j++)
-                validate_page(v, r->page[j], VALIDATE_PIPE);
+                if (r->pinned)
+                    validate_pin(v, r->page[j]);
+                else
+                    validate_page(v, r->page[j], VALIDATE_PIPE);
 }

@@ -46,7 +46,17 @@ static void finish_locked(struct block_request *r, int err)
     list_remove(&r->order);
     r->err = err;
     __atomic_store_n(&r->finished, true, __ATOMIC_RELEASE);
-    (void)wake_one(&r->done);
+    if (!r->ended)
+        (void)wake_one(&r->done);
+    else if (!r->dropped)
+        r->ended(r);
+}
+
+/* A request that its maker has left, and the device does not have, is to be freed by the thread. */
+static void bury_locked(struct block_request *r)
+{
+    if (r->dropped)
+        list_add_tail(&r->disk->dead, &r->link);
 }
 
 /* Has every write that was submitted before flush r ended? */
@@ -86,8 +96,9 @@ static enum step advance_locked(struct block_disk *d)
         list_add_tail(&d->held, first);
         return MOVED;
     }
-    if (r->kind == BLOCK_FLUSH && !d->has_cache) {
+    if (r->kind == BLOCK_FLUSH && (r->barrier || !d->has_cache)) {
         list_remove(first);
+        bury_locked(r);
         finish_locked(r, 0);
         return MOVED;
     }
@@ -183,6 +194,18 @@ void block_drop(struct block_request *r)
     block_release(r);
 }
 
+void block_leave(struct block_request *r)
+{
+    struct block_disk *d = r->disk;
+    ipl_t ipl = spin_lock(&d->lock);
+    bool over = r->finished && !r->with_device;
+
+    r->dropped = true;
+    spin_unlock(&d->lock, ipl);
+    if (over)
+        block_release(r);
+}
+
 int block_wait(struct block_request *r)
 {
     struct waiter w;
@@ -247,6 +270,8 @@ static bool end_one(struct block_disk *d)
                 break;
             }
     }
+    if (r && !r->with_device)
+        bury_locked(r);
     if (r)
         finish_locked(r, -EIO);
     spin_unlock(&d->lock, ipl);
@@ -297,7 +322,7 @@ bool block_serve(struct block_disk *d, uint64_t now)
     if (!more)
         judge(d, now);
     while (d->failed && end_one(d))
-        ;
+        more = true; /* there may be some to free */
     tell(d);
     return more;
 }

@@ -115,21 +115,26 @@ static uint8_t status_of(const struct ide *i)
     return status;
 }
 
-/* Move what the disk has ready, or takes: MULTIPLE sectors or the rest. They are within a page,
- * since both begin at a multiple of its size. */
-static void move(struct ide *i, const struct block_request *r)
+/* Move a sector. It is within a page, since sectors begin at a multiple of their size. */
+static void move_sector(struct ide *i, const struct block_request *r)
 {
-    uint32_t n = MIN(i->left, MULTIPLE * SECTOR);
-    uint32_t *p = kseg_page(r->page[i->at / PAGE_SIZE]);
+    uint32_t at = r->skip + i->at;
+    uint32_t *p = (uint32_t *)((char *)kseg_page(r->page[at / PAGE_SIZE]) + at % PAGE_SIZE);
 
-    _Static_assert(MULTIPLE * SECTOR == PAGE_SIZE, "a part is a page");
-    for (uint32_t k = 0; k < n / sizeof(*p); k++)
+    for (uint32_t k = 0; k < SECTOR / sizeof(*p); k++)
         if (r->kind == BLOCK_READ)
             p[k] = io_in32(i->port + REG_DATA);
         else
             io_out32(i->port + REG_DATA, p[k]);
-    i->at += n;
-    i->left -= n;
+    i->at += SECTOR;
+    i->left -= SECTOR;
+}
+
+/* Move what the disk has ready, or takes: MULTIPLE sectors or the rest. */
+static void move(struct ide *i, const struct block_request *r)
+{
+    for (unsigned k = 0; i->left && k < MULTIPLE; k++)
+        move_sector(i, r);
 }
 
 /* Go on with the command under way. 1: it is to be waited for; 0: it has ended; -EIO. */

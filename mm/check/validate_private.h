@@ -20,6 +20,7 @@ struct validate {
     uint64_t promised;       /* pages promised to reservations and sections, not allocated */
     uint64_t reserved;       /* pages of reservations that are allocated */
     uint64_t partly;         /* private pages with fewer PTEs than references so far */
+    uint64_t pins, pins_found; /* of private pages: as these count, as who has them says */
     uint64_t mapped, listed; /* map entries with objects: in spaces, on objects' lists */
     int64_t fluid_at_begin;  /* fluid_available */
     uint64_t npool_at_begin; /* npp_total_pages() */
