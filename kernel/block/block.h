@@ -60,7 +60,8 @@ struct block_request {
     /* It has ended: finished and err are set. Called with disk.lock held, at IPL_DEVICE, unless the
      * request was dropped before. NULL: somebody waits for it. Set before it is submitted. */
     void (*ended)(struct block_request *r);
-    void *owner; /* of `ended` */
+    void *owner;                /* of `ended`; constant */
+    struct block_request *next; /* of the same transfer (transfer.h); its maker's */
     pfn_t page[BLOCK_PAGES];
     uint64_t own[]; /* the driver's: driver.room bytes */
 };

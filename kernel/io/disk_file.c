@@ -52,6 +52,11 @@ static int disk_open(struct file *f)
     return volume_of(f)->disk->read_only && (f->flags & O_ACCMODE) != O_RDONLY ? -EROFS : 0;
 }
 
+struct block_volume *disk_file_volume(const struct file *f)
+{
+    return f->ops == &disk_ops ? volume_of(f) : NULL;
+}
+
 int tree_volume(const struct inode *i, struct block_volume **v)
 {
     if ((i->mode & S_IFMT) != S_IFBLK)

@@ -23,6 +23,7 @@
 #include "kernel/base/string.h"
 #include "kernel/io/random.h"
 #include "kernel/proc/ast.h"
+#include "kernel/proc/aio.h"
 #include "kernel/proc/channels.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/posix_timer.h"
@@ -270,6 +271,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
         fdtable_release(process_change_files(p, files));
     posix_timers_end(p);
     process_channels_end(p);
+    process_aio_end(p);
     path_before = set_program(p, path, x, a);
     process_events_exec(p); /* without an exit routine: kernel/sys/vms/process.c */
     fdtable_exec(files);

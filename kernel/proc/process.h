@@ -32,6 +32,7 @@ struct lnm_space;
 struct posix_timers;
 struct program_path;
 struct qio_channels;
+struct aio_table;
 struct sched_group;
 struct sighand;
 struct signal_info;
@@ -152,6 +153,7 @@ struct process {
     struct event_owner *events;
     /* Its channels to devices (kernel/qio), from the first one on; NULL: none. As `events`. */
     struct qio_channels *channels;
+    struct aio_table *aio;       /* contexts of io_setup, NULL: none yet; as `events` */
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
     vaddr_t exit_routine;        /* what $FORCEX calls, as an AST, 0: unknown; table lock */
     struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */
