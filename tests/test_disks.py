@@ -214,3 +214,24 @@ def test_aio_silent(disk: Path) -> None:
     options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=20000"]
     done = run_guest("/tests/aio", "silent", options=options, timeout=600).expect(0)
     check_tap(done.text)
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_qio(disk: Path, tmp_path: Path, cpus: int) -> None:
+    options = ["--disk", str(disk), "--disk", f"{other_disk(tmp_path)}:ro"]
+    done = run_guest("/tests/disk_qio", smp=cpus, options=options, timeout=120)
+    check_tap(done.expect(0).text)
+
+
+def test_qio_slow(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_bytes(b"\xa5" * (2 * MIB))
+    options = ["--disk", str(slow), "--disk-fault", "throttling.iops-total=1"]
+    done = run_guest("/tests/disk_qio", "slow", options=options, timeout=180)
+    check_tap(done.expect(0).text)
+
+
+def test_qio_errors(disk: Path) -> None:
+    options = ["--disk", str(disk), "--disk-fault", fault("read_aio", iotype="read")]
+    done = run_guest("/tests/disk_qio", "error", options=options).expect(0)
+    check_tap(done.text)

@@ -101,7 +101,8 @@ struct block_disk {
     bool read_only;
     bool has_cache; /* what was written is safe only after a flush */
     /* What follows is the block layer's. */
-    uint32_t number;                           /* constant, as is the next */
+    uint32_t number;                           /* constant, as are the next two */
+    uint32_t sector_shift;                     /* sector_bytes is 1 << sector_shift */
     struct block_volume volume[BLOCK_VOLUMES]; /* [0]: the whole disk */
     struct spinlock lock;                      /* RANK_DISK */
     struct list all;                           /* requests that exist */
@@ -115,6 +116,7 @@ struct block_disk {
     uint64_t answered_ns;                      /* when the device last answered, or got work */
     struct block_count count[BLOCK_KINDS];
     uint64_t retries, late; /* late: given up */
+    bool to_serve;          /* there is memory to free or an error to tell, for the thread */
     /* The last error, for the console: the thread names the first few. */
     uint64_t bad_sector, told;
     uint8_t bad_kind;
@@ -133,6 +135,9 @@ int block_register(struct block_disk *d);
 void block_scan(struct block_disk *d);
 /* The device has given a request back: 0, or -EIO. Takes d->lock; IPL up to IPL_DEVICE. */
 void block_ended(struct block_disk *d, struct block_request *r, int err);
+/* The same for several: each with d->lock held, and once afterwards, without. */
+void block_ended_locked(struct block_disk *d, struct block_request *r, int err);
+void block_ended_all(struct block_disk *d);
 /* Answers are left that were not taken in time: have the thread take them. IPL up to IPL_DEVICE. */
 void block_wake(void);
 
@@ -153,8 +158,8 @@ struct block_request *block_new(const struct block_volume *v, enum block_kind ki
 struct block_request *block_new_pinned(const struct block_volume *v, enum block_kind kind,
                                        uint64_t sector, uint32_t nbytes, uint32_t skip,
                                        const pfn_t *page, unsigned npages);
-/* The same for nbytes at ubuf of the current process, at most BLOCK_PAGES pages; both are whole
- * sectors. 0, and *out; -EOPNOTSUPP: memory that is not private; -EFAULT, -ENOMEM, -EINTR. IPL 0;
+/* The same for nbytes at ubuf of the current process, whole sectors in at most BLOCK_PAGES pages.
+ * 0, and *out; -EOPNOTSUPP: memory that is not private; -EFAULT, -ENOMEM, -EINTR. IPL 0;
  * takes the mutex of the address space. */
 int block_direct(const struct block_volume *v, enum block_kind kind, uint64_t sector, vaddr_t ubuf,
                  uint32_t nbytes, struct block_request **out);
@@ -166,7 +171,10 @@ int block_wait(struct block_request *r);
 /* The caller has no more to do with a request, in whatever state it is: it is freed now, or when
  * the device has given it back. One that the device has not got yet is not carried out. IPL 0. */
 void block_drop(struct block_request *r);
-/* The same, but a request that was submitted is carried out. */
+/* Take a request back that was submitted and that the device has not got: it is freed, and true is
+ * returned; false: it is under way or has ended. IPL 0. */
+bool block_take_back(struct block_request *r);
+/* block_drop(), but a request that was submitted is carried out. */
 void block_leave(struct block_request *r);
 
 /* Have all that was written to the disk, by requests that ended before, survive the machine's end.

@@ -78,18 +78,13 @@ struct block_request *block_new_pinned(const struct block_volume *v, enum block_
     return complete(r);
 }
 
-void block_release(struct block_request *r)
+void block_free(struct block_request *r)
 {
-    struct block_disk *d = r->disk;
-    ipl_t ipl = spin_lock(&d->lock);
-
-    list_remove(&r->all);
-    spin_unlock(&d->lock, ipl);
     if (!r->pinned)
         page_free_bulk(r->page, r->npages);
     for (unsigned k = 0; r->pinned && k < r->npages; k++)
         page_unpin(r->page[k]);
-    npp_free_charged(r, block_bytes(d), r->account);
+    npp_free_charged(r, block_bytes(r->disk), r->account);
 }
 
 static int flush(const struct block_volume *v, bool barrier)

@@ -25,11 +25,10 @@ int block_direct(const struct block_volume *v, enum block_kind kind, uint64_t se
 }
 
 void block_transfer_begin(struct block_transfer *t, const struct block_volume *v,
-                          enum block_kind kind, uint64_t at,
-                          void (*done)(struct block_transfer *t))
+                          enum block_kind kind, uint64_t at, void (*done)(struct block_transfer *t))
 {
     t->volume = v;
-    t->sector = at / v->disk->sector_bytes;
+    t->sector = at >> v->disk->sector_shift;
     t->nbytes = 0;
     t->first = NULL;
     t->last = &t->first;
@@ -61,17 +60,17 @@ static void add(struct block_transfer *t, struct block_request *r)
 int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n)
 {
     while (n) {
-        uint32_t most = (uint32_t)(BLOCK_PAGES * PAGE_SIZE - (ubuf & PAGE_MASK));
+        uint32_t most = (uint32_t)(BLOCK_PAGES * PAGE_SIZE - (ubuf & PAGE_MASK)) &
+                        ~(t->volume->disk->sector_bytes - 1);
         uint32_t part = (uint32_t)MIN(n, most);
         struct block_request *r;
-        int err = thread_killed()
-                      ? -EINTR
-                      : block_direct(t->volume, t->kind, t->sector, ubuf, part, &r);
+        int err = thread_killed() ? -EINTR
+                                  : block_direct(t->volume, t->kind, t->sector, ubuf, part, &r);
 
         if (err)
             return err;
         add(t, r);
-        t->sector += part / t->volume->disk->sector_bytes;
+        t->sector += part >> t->volume->disk->sector_shift;
         t->nbytes += part;
         ubuf += part;
         n -= part;

@@ -31,7 +31,7 @@ struct block_transfer {
 void block_transfer_begin(struct block_transfer *t, const struct block_volume *v,
                           enum block_kind kind, uint64_t at,
                           void (*done)(struct block_transfer *t));
-/* Add n bytes at ubuf of the current process, whole sectors in both respects, within the volume. 0;
+/* Add n bytes at ubuf of the current process, whole sectors, within the volume. 0;
  * or as block_direct(), and the caller ends the transfer. IPL 0. */
 int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n);
 /* Make it a flush, of writes that were submitted before. 0 or -ENOMEM. */

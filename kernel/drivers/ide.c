@@ -17,6 +17,7 @@
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
+#include "kernel/base/string.h"
 #include "kernel/block/block.h"
 #include "kernel/sched/timer.h"
 #include "mm/pool/pool.h"
@@ -115,17 +116,34 @@ static uint8_t status_of(const struct ide *i)
     return status;
 }
 
-/* Move a sector. It is within a page, since sectors begin at a multiple of their size. */
-static void move_sector(struct ide *i, const struct block_request *r)
+/* Copy a sector between `words` and the request's pages, of which it is in one or two, at any byte:
+ * the pages may be a program's. */
+static void copy_sector(struct ide *i, const struct block_request *r, void *words)
 {
     uint32_t at = r->skip + i->at;
-    uint32_t *p = (uint32_t *)((char *)kseg_page(r->page[at / PAGE_SIZE]) + at % PAGE_SIZE);
 
-    for (uint32_t k = 0; k < SECTOR / sizeof(*p); k++)
+    for (uint32_t done = 0, n; done < SECTOR; done += n) {
+        char *p = (char *)kseg_page(r->page[(at + done) / PAGE_SIZE]) + (at + done) % PAGE_SIZE;
+        char *w = (char *)words + done;
+
+        n = (uint32_t)MIN(SECTOR - done, PAGE_SIZE - (at + done) % PAGE_SIZE);
+        memcpy(r->kind == BLOCK_READ ? p : w, r->kind == BLOCK_READ ? w : p, n);
+    }
+}
+
+static void move_sector(struct ide *i, const struct block_request *r)
+{
+    uint32_t words[SECTOR / sizeof(uint32_t)];
+
+    if (r->kind != BLOCK_READ)
+        copy_sector(i, r, words);
+    for (uint32_t k = 0; k < ARRAY_SIZE(words); k++)
         if (r->kind == BLOCK_READ)
-            p[k] = io_in32(i->port + REG_DATA);
+            words[k] = io_in32(i->port + REG_DATA);
         else
-            io_out32(i->port + REG_DATA, p[k]);
+            io_out32(i->port + REG_DATA, words[k]);
+    if (r->kind == BLOCK_READ)
+        copy_sector(i, r, words);
     i->at += SECTOR;
     i->left -= SECTOR;
 }

@@ -52,11 +52,11 @@ struct aio_request { /* nonpaged pool */
     uint16_t account;
 };
 
-struct aio_table {        /* nonpaged pool */
-    struct spinlock lock; /* RANK_AIO_TABLE, IPL_ASTDEL */
-    uint64_t base;        /* constant */
-    uint16_t account;     /* constant */
-    uint64_t used[WORDS]; /* a bit for each slot that is not NULL; lock */
+struct aio_table {                          /* nonpaged pool */
+    struct spinlock lock;                   /* RANK_AIO_TABLE, IPL_ASTDEL */
+    uint64_t base;                          /* constant */
+    uint16_t account;                       /* constant */
+    uint64_t used[WORDS];                   /* a bit for each slot that is not NULL; lock */
     struct aio_context *slot[AIO_CONTEXTS]; /* lock */
 };
 

@@ -120,7 +120,7 @@ static int push_direct(struct transfer *t)
     uint32_t within = (uint32_t)(t->ubuf & PAGE_MASK);
     uint32_t n = (uint32_t)MIN(t->end - t->at, CHUNK - within);
     struct block_request *r;
-    int err = block_direct(t->v, kind, t->at / t->v->disk->sector_bytes, t->ubuf, n, &r);
+    int err = block_direct(t->v, kind, t->at >> t->v->disk->sector_shift, t->ubuf, n, &r);
 
     if (!err)
         submit(t, r, 0, n);
@@ -139,8 +139,7 @@ static int push(struct transfer *t)
 
     if (err != -EOPNOTSUPP)
         return err;
-    r = block_new(t->v, t->write ? BLOCK_WRITE : BLOCK_READ, from / size,
-                                        (uint32_t)(to - from));
+    r = block_new(t->v, t->write ? BLOCK_WRITE : BLOCK_READ, from / size, (uint32_t)(to - from));
 
     if (!r)
         return -ENOMEM;
@@ -209,8 +208,7 @@ static long disk_read_at(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset
 {
     struct block_volume *v = volume_of(f);
     uint64_t size = bytes_of(v);
-    struct transfer t = {
-        .v = v, .direct = (f->flags & O_DIRECT) != 0, .ubuf = ubuf, .at = offset};
+    struct transfer t = {.v = v, .direct = (f->flags & O_DIRECT) != 0, .ubuf = ubuf, .at = offset};
 
     if ((f->flags & O_DIRECT) && ((offset | n | ubuf) & (v->disk->sector_bytes - 1)))
         return -EINVAL;

@@ -11,7 +11,7 @@
 #include "kernel/io/aio.h"
 #include "mm/space/aspace.h"
 
-_Static_assert(AIO_CONTEXTS * AIO_STEP <= PAGE_SIZE, "the numbers are addresses in one page");
+_Static_assert(AIO_CONTEXTS *AIO_STEP <= PAGE_SIZE, "the numbers are addresses in one page");
 
 struct aio_table *process_aio(void)
 {

@@ -54,36 +54,40 @@ static int pin_one(struct aspace *as, vaddr_t va, pfn_t *page)
     return 0;
 }
 
-int aspace_pin(struct aspace *as, vaddr_t va, unsigned n, pfn_t *page)
+/* Pin all pages, or none. *va: where it has failed. As pin_one. */
+static int pin_all(struct aspace *as, vaddr_t *va, unsigned n, pfn_t *page)
 {
-    unsigned done = 0, rounds = 0;
     int err = mutex_lock_shared_killable(&as->lock);
+    unsigned done = 0;
 
     if (err)
         return err;
-    va &= ~PAGE_MASK;
-    while (done < n) {
-        err = va < LAYOUT_USER_TOP ? pin_one(as, va, &page[done]) : -EFAULT;
+    while (done < n && !err) {
+        err = *va < LAYOUT_USER_TOP ? pin_one(as, *va, &page[done]) : -EFAULT;
         if (!err) {
             done++;
-            va += PAGE_SIZE;
-            rounds = 0;
-            continue;
+            *va += PAGE_SIZE;
         }
-        if (err != -EAGAIN || rounds++ == ROUNDS_MAX)
-            break;
-        mutex_unlock_shared(&as->lock);
-        err = aspace_fault(as, va, FAULT_WRITE);
-        if (!err)
-            err = mutex_lock_shared_killable(&as->lock);
-        if (err)
-            goto undo;
     }
     mutex_unlock_shared(&as->lock);
-    if (done == n)
-        return 0;
-undo:
-    while (done--)
+    while (err && done--)
         page_unpin(page[done]);
-    return err == -ENOMEM || err == -EINTR || err == -EOPNOTSUPP ? err : -EFAULT;
+    return err;
+}
+
+int aspace_pin(struct aspace *as, vaddr_t va, unsigned n, pfn_t *page)
+{
+    int err = -EAGAIN;
+
+    for (unsigned round = 0; round < n + ROUNDS_MAX && err == -EAGAIN; round++) {
+        vaddr_t at = va & ~PAGE_MASK;
+
+        err = pin_all(as, &at, n, page);
+        /* The fault may wait: meanwhile nothing is pinned that the self-check does not know. */
+        if (err == -EAGAIN) {
+            err = aspace_fault(as, at, FAULT_WRITE);
+            err = err ? err : -EAGAIN;
+        }
+    }
+    return !err || err == -ENOMEM || err == -EINTR || err == -EOPNOTSUPP ? err : -EFAULT;
 }

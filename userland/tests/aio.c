@@ -32,9 +32,9 @@
 #include <starlet.h>
 #include <tap.h>
 
-#define SECTOR    512u
-#define PAGE      8192u
-#define DEPTH     64u
+#define SECTOR 512u
+#define PAGE   8192u
+#define DEPTH  64u
 
 enum { PREAD, PWRITE, FSYNC, FDSYNC, PREADV = 7, PWRITEV = 8 };
 
@@ -326,9 +326,11 @@ static uint8_t *map(unsigned pages)
     return mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* A read of the first n bytes of vda is under way, to p. */
+/* A read of the first n bytes of vda is under way, to p. The disk has just carried one out, so it
+ * takes its time for this one. */
 static void begin_read(int fd, uint8_t *p, uint64_t n)
 {
+    pread(fd, model, SECTOR, 0);
     cb[0] = make(PREAD, fd, p, n, 0);
     is(submit(ctx, 1, cb), 1, "a read is under way");
 }

@@ -98,16 +98,17 @@ static unsigned take(struct block_disk *d, unsigned most)
     struct virtio_disk *v = d->device;
     unsigned n;
 
-    for (n = 0; n < most; n++) {
+    for (n = 0; n < most && virtio_queue_answered(&v->ring); n++) {
         ipl_t ipl = spin_lock(&d->lock);
         uint32_t nbytes = 0;
         struct block_request *r = virtio_queue_take(&v->ring, &nbytes, &v->refused);
 
+        if (r)
+            block_ended_locked(d, r, is_right((struct own *)r->own, nbytes) ? 0 : -EIO);
         spin_unlock(&d->lock, ipl);
-        if (!r)
-            break;
-        block_ended(d, r, is_right((struct own *)r->own, nbytes) ? 0 : -EIO);
     }
+    if (n)
+        block_ended_all(d);
     return n;
 }
 

@@ -78,10 +78,7 @@ long sys_io_destroy(uint64_t number)
 
 static bool is_write(const struct iocb *b) { return b->opcode == PWRITE || b->opcode == PWRITEV; }
 static bool is_flush(const struct iocb *b) { return b->opcode == FSYNC || b->opcode == FDSYNC; }
-static bool is_vector(const struct iocb *b)
-{
-    return b->opcode == PREADV || b->opcode == PWRITEV;
-}
+static bool is_vector(const struct iocb *b) { return b->opcode == PREADV || b->opcode == PWRITEV; }
 
 /* May the file be used for what the request asks? */
 static long check(const struct iocb *b, const struct file *f)
@@ -209,10 +206,9 @@ long sys_io_submit(uint64_t number, uint64_t count, uint64_t list)
     for (; done < n && !err; done += !err) {
         uint64_t at;
 
-        err = thread_killed() ? -EINTR
-              : copyin_u64(&at, list + (uint64_t)done * sizeof(at))
-                  ? -EFAULT
-                  : submit_one(c, at);
+        err = thread_killed()                                       ? -EINTR
+              : copyin_u64(&at, list + (uint64_t)done * sizeof(at)) ? -EFAULT
+                                                                    : submit_one(c, at);
     }
     aio_context_unref(c);
     return done ? done : err;
@@ -279,8 +275,7 @@ static long events(uint64_t number, uint64_t least, uint64_t most, vaddr_t to, u
     return r < 0 ? r : err == -ETIMEDOUT ? 0 : err;
 }
 
-long sys_io_getevents(uint64_t number, uint64_t least, uint64_t most, uint64_t to,
-                      uint64_t timeout)
+long sys_io_getevents(uint64_t number, uint64_t least, uint64_t most, uint64_t to, uint64_t timeout)
 {
     uint64_t deadline;
     long err = poll_deadline(timeout, 1, &deadline);
