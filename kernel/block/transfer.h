@@ -1,7 +1,7 @@
 /*
  * Transfers that nobody waits for: data that a disk moves to or from private pages of a process,
  * by one request or several, and a function that is called when all have ended. Part of a structure
- * of whoever asks for it (kernel/io/aio.c, kernel/qio/disk.c).
+ * of whoever asks for it (kernel/io/aio.c, kernel/sys/vms/disk.c).
  *
  *   block_transfer_begin
  *   block_transfer_add       for each stretch of memory; or block_transfer_flush

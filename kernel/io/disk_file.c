@@ -1,7 +1,8 @@
 /*
  * Disks and partitions as block special files. Nothing is cached: a read or write is one of the
  * device, through pages of the request or, with O_DIRECT, those of the program, and what a write
- * has said to be written is with the device. It survives the machine's end after fsync(), or with O_SYNC or O_DSYNC.
+ * has said to be written is with the device. It survives the machine's end after fsync(), or with
+ * O_SYNC or O_DSYNC.
  *
  * A call has up to WINDOW requests under way. A killed process leaves them behind; writes among
  * them may still happen. Parts of sectors are read, changed and written back, which disk.parts

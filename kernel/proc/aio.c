@@ -46,12 +46,10 @@ int process_aio_make(struct aio_table **out)
     return *out ? 0 : -ENOMEM;
 }
 
-void process_aio_end(struct process *p)
+void process_aio_end_all(struct process *p)
 {
     struct aio_table *t = p->aio;
 
-    if (likely(!t))
-        return;
     p->aio = NULL; /* nobody else looks at it */
     aio_table_end(t);
 }

@@ -12,7 +12,12 @@ struct aio_table *process_aio(void);
 /* The same, made if it has none, with the page of its address space that their numbers point to. 0
  * or -ENOMEM. IPL 0; takes the mutex of the address space and the table lock. */
 int process_aio_make(struct aio_table **out);
+void process_aio_end_all(struct process *p);
 /* exec, exit: the program ends; p is the current process, with one thread. IPL 0, no locks. */
-void process_aio_end(struct process *p);
+static inline void process_aio_end(struct process *p)
+{
+    if (unlikely(p->aio != NULL))
+        process_aio_end_all(p);
+}
 
 #endif

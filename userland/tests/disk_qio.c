@@ -3,7 +3,7 @@
  *
  *   disk_qio          /dev/vda1 of 4 MiB, /dev/vdb read-only: channels, reads and writes, hostile
  *                     arguments, rights
- *   disk_qio slow     vda takes a second or so for each request: $CANCEL, $DASSGN, ends of processes
+ *   disk_qio slow     vda takes a second or so for each request: $CANCEL, $DASSGN, SIGKILL
  *   disk_qio error    every read of vda fails
  */
 #include <dcdef.h>
