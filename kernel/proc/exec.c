@@ -270,7 +270,9 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     if (unlikely(files != p->files))
         fdtable_release(process_change_files(p, files));
     posix_timers_end(p);
-    process_channels_end(p);
+    p->exec_wait = &(struct exec_wait){a, old};
+    process_channels_end(p); /* waits for disks that move data from or to the old space */
+    p->exec_wait = NULL;
     process_aio_end(p);
     path_before = set_program(p, path, x, a);
     process_events_exec(p); /* without an exit routine: kernel/sys/vms/process.c */

@@ -134,8 +134,8 @@ struct process {
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
-    /* What an exec holds that waits until it is the only thread, or NULL. Its own; others read it
-     * only while all threads are stopped (validate.c). */
+    /* What an exec holds that waits until it is the only thread, or for disks; or NULL. Its own;
+     * others read it only while all threads are stopped (validate.c). */
     struct exec_wait *exec_wait;
     struct mutex brk_mutex;        /* MUTEX_PROCESS: serialises brk and setitimer calls */
     vaddr_t brk_start, brk;        /* brk_mutex, unless process_alone */

@@ -331,19 +331,24 @@ static void take_back(struct aspace *dst, const struct noted_page *k)
 }
 
 /* A page with the mark of pins is shared with the child. While it is pinned the parent is its only
-   user but for this child, and is that again afterwards. 0 or -ENOMEM. */
-static int part_page(struct aspace *dst, const struct noted_page *k)
+   user but for this child, and is that again afterwards. err, if not 0: the child is not going to
+   begin. Returns it, or -EINTR or -ENOMEM. */
+static int part_page(struct aspace *dst, const struct noted_page *k, int err)
 {
     pfn_t pfn = pte_pfn(pt_load(k->p)), copy;
     struct page *page = page_of(pfn);
 
     if (__atomic_load_n(&page->share, __ATOMIC_RELAXED) == 0) {
         __atomic_store_n(&page->soon, 0, __ATOMIC_RELAXED);
-        return 0;
+        return err;
     }
-    if (page_alloc(0, PAGE_T_PROCESS, dst->pt.home_rad, &copy) != 0) {
+    if (!err && thread_killed())
+        err = -EINTR;
+    if (!err && page_alloc(0, PAGE_T_PROCESS, dst->pt.home_rad, &copy) != 0)
+        err = -ENOMEM;
+    if (err) {
         take_back(dst, k);
-        return -ENOMEM;
+        return err;
     }
     copy_for_child(k, copy);
     __atomic_store_n(&page->owner, kseg_paddr(k->p).a, __ATOMIC_RELAXED);
@@ -352,10 +357,9 @@ static int part_page(struct aspace *dst, const struct noted_page *k)
 }
 
 /* The same for the pages of e. */
-static int part_entry(struct aspace *src, const struct map_entry *e, struct aspace *dst)
+static int part_entry(struct aspace *src, const struct map_entry *e, struct aspace *dst, int err)
 {
     vaddr_t va = e->start;
-    int err = 0;
 
     while ((va = pt_skip_holes(&dst->pt, va, e->end)) < e->end) {
         pte_t *to = pt_lookup(&dst->pt, va, 3), *p = pt_lookup(&src->pt, va, 3);
@@ -366,9 +370,8 @@ static int part_entry(struct aspace *src, const struct map_entry *e, struct aspa
             pte_t pte = pt_load(k.to);
 
             if (pte && pte_is_private(pte) &&
-                __atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED) == PAGE_PINNED &&
-                part_page(dst, &k) != 0)
-                err = -ENOMEM;
+                __atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED) == PAGE_PINNED)
+                err = part_page(dst, &k, err);
         }
         va += n << PAGE_SHIFT;
     }
@@ -376,16 +379,16 @@ static int part_entry(struct aspace *src, const struct map_entry *e, struct aspa
 }
 
 /* Give the child copies of the pages that a device may be writing, or, if the fork fails, nothing;
-   the parent keeps them, and can write them as before. All are seen to, whatever happens. The
-   parent's translations have been flushed. 0 or -ENOMEM. */
-static int __attribute__((noinline)) part_pinned(struct aspace *src, struct aspace *dst)
+   the parent keeps them, and can write them as before. All are seen to, whatever happens: others
+   may share the parent's space. But none is copied after an error, which is passed on. The parent's
+   translations have been flushed. err, -EINTR or -ENOMEM. */
+static int __attribute__((noinline)) part_pinned(struct aspace *src, struct aspace *dst, int err)
 {
     const struct map_entry *e;
-    int err = 0;
 
     list_for_each_entry(e, &src->entries, link)
-        if (e->ops == &anon_ops && !(e->flags & MAPF_SHARED) && part_entry(src, e, dst) != 0)
-            err = -ENOMEM;
+        if (e->ops == &anon_ops && !(e->flags & MAPF_SHARED))
+            err = part_entry(src, e, dst, err);
     return err;
 }
 
@@ -421,8 +424,8 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
     tb_gather_begin(&g, &src->pt.loaded, TB_FORK);
     g.nvas = TB_GATHER_VAS + 1; /* everything */
     tb_gather_flush(&g);
-    if (unlikely(noted.pinned) && part_pinned(src, dst) != 0)
-        err = -ENOMEM;
+    if (unlikely(noted.pinned))
+        err = part_pinned(src, dst, err);
     if (!err)
         err = copy_soon(src, dst, soon, n, &noted);
     dst->noted = NULL;
