@@ -235,3 +235,9 @@ def test_qio_errors(disk: Path) -> None:
     options = ["--disk", str(disk), "--disk-fault", fault("read_aio", iotype="read")]
     done = run_guest("/tests/disk_qio", "error", options=options).expect(0)
     check_tap(done.text)
+
+
+def test_qio_half(disk: Path) -> None:
+    options = ["--disk", str(disk), "--disk-fault", fault("read_aio", iotype="read", sector=300)]
+    done = run_guest("/tests/disk_qio", "half", options=options).expect(0)
+    check_tap(done.text)

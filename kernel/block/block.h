@@ -55,7 +55,8 @@ struct block_request {
     bool barrier;            /* a flush that does nothing but wait for writes; constant */
     bool with_device;        /* the device may access its memory; disk.lock */
     bool finished;           /* err is valid; atomic, disk.lock to write */
-    bool dropped;            /* by its maker; disk.lock */
+    bool dropped;            /* by its maker; disk.lock, as the next */
+    bool left;               /* dropped, but carried out all the same */
     int err;                 /* 0 or a negative errno; before `finished` */
     /* It has ended: finished and err are set. Called with disk.lock held, at IPL_DEVICE, unless the
      * request was dropped before. NULL: somebody waits for it. Set before it is submitted. */

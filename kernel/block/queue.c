@@ -174,7 +174,8 @@ void block_ended_locked(struct block_disk *d, struct block_request *r, int err)
     r->with_device = false;
     d->nstarted--;
     d->answered_ns = clock_ns();
-    if (!r->finished && err && r->kind != BLOCK_FLUSH && !r->dropped && ++r->tries < BLOCK_TRIES) {
+    if (!r->finished && err && r->kind != BLOCK_FLUSH && (!r->dropped || r->left) &&
+        ++r->tries < BLOCK_TRIES) {
         d->retries++;
         list_add_head(&d->queue, &r->link);
     } else {
@@ -252,7 +253,7 @@ void block_leave(struct block_request *r)
     ipl_t ipl = spin_lock(&d->lock);
     bool over = r->finished && !r->with_device;
 
-    r->dropped = true;
+    r->dropped = r->left = true;
     if (over)
         list_remove(&r->all);
     spin_unlock(&d->lock, ipl);

@@ -105,7 +105,7 @@ void block_transfer_end(struct block_transfer *t, bool carry_out)
 
     while ((r = t->first)) {
         t->first = r->next;
-        if (carry_out)
+        if (carry_out && t->kind != BLOCK_READ)
             block_leave(r);
         else
             block_drop(r);

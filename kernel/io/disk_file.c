@@ -256,12 +256,15 @@ static long write_parts(struct block_volume *v, vaddr_t ubuf, uint32_t n, uint64
 
 static long write_unaligned(struct block_volume *v, vaddr_t ubuf, size_t n, uint64_t at)
 {
-    long err = mutex_lock_killable(&v->disk->parts), r;
+    long err = block_settle(v), r;
     size_t done = 0;
 
+    /* Writes that nobody waits for do not hold the mutex. However many there are, only this thread
+     * waits for them; with the mutex held, for those that have come since. */
+    if (!err)
+        err = mutex_lock_killable(&v->disk->parts);
     if (err)
         return err;
-    /* Writes that nobody waits for do not hold the mutex. */
     err = block_settle(v);
     while (!err && done < n && !(err = thread_killed() ? -EINTR : 0)) {
         uint64_t within = (at + done) & (v->disk->sector_bytes - 1);

@@ -378,6 +378,19 @@ static void test_ended(void)
     end_request(0, 0);
     serve(0);
     ok(called == 1 && all_free(), "and freed without a word");
+    a = send_off(BLOCK_WRITE, 0);
+    block_leave(a);
+    end_request(0, IO);
+    ok(nwith == 1 && with_device[0] == a, "a write that was left is tried again");
+    end_request(0, 0);
+    serve(0);
+    ok(called == 1 && all_free(), "until it succeeds");
+    a = send_off(BLOCK_WRITE, 0);
+    block_leave(a);
+    for (unsigned k = 0; k < BLOCK_TRIES && nwith; k++)
+        end_request(0, IO);
+    serve(0);
+    ok(called == 1 && all_free(), "or has failed as often as others may");
     a = send_off(BLOCK_READ, 0);
     end_request(0, 0);
     block_leave(a);

@@ -5,6 +5,7 @@
  *                     arguments, rights
  *   disk_qio slow     vda takes a second or so for each request: $CANCEL, $DASSGN, SIGKILL
  *   disk_qio error    every read of vda fails
+ *   disk_qio half     a read of sector 300 of vda fails
  */
 #include <dcdef.h>
 #include <descrip.h>
@@ -36,6 +37,7 @@
 #define DEPTH  64u
 #define BLOCKS (4u << 20 >> 9) /* of vda1 */
 
+static const char text[SECTOR + 1] = "It begins with its second letter.";
 static uint8_t buffer[DEPTH * PAGE] __attribute__((aligned(8192)));
 static uint8_t model[DEPTH * PAGE] __attribute__((aligned(8192)));
 static struct _iosb iosb[DEPTH];
@@ -140,6 +142,13 @@ static void test_transfers(unsigned short chan)
        "is right");
     is(wait_for(chan, IO$_READPBLK, shared, PAGE, 0), SS$_NORMAL, "shared memory is read into");
     ok(memcmp(shared, model, PAGE) == 0, "through pages of the kernel");
+    is(wait_for(chan, IO$_READLBLK, shared + 3, SECTOR, 16), SS$_NORMAL, "at any address, too");
+    ok(memcmp(shared + 3, model + 16 * SECTOR, SECTOR) == 0, "it is right");
+    is(wait_for(chan, IO$_WRITELBLK, (void *)(text + 1), SECTOR, 16), SS$_NORMAL,
+       "a constant is written");
+    ok(wait_for(chan, IO$_READLBLK, buffer, SECTOR, 16) == SS$_NORMAL &&
+           memcmp(buffer, text + 1, SECTOR) == 0,
+       "and read");
     asts = 0;
     for (unsigned k = 0; k < 8; k++)
         sys$qio(1 + k, chan, IO$_READLBLK, &iosb[k], on_ast, (unsigned __int64)&iosb[k],
@@ -233,6 +242,33 @@ static void cancelled(int to)
         pause();
 }
 
+/* exec waits for requests that move data from or to the memory of the old program. All pages are
+   accounted for meanwhile. */
+static void test_exec(void)
+{
+    struct mega_validate m;
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        unsigned short chan;
+
+        assign("VDA", &chan, 0);
+        for (unsigned k = 0; k < 3; k++)
+            sys$qio(EFN$C_ENF, chan, IO$_READLBLK, &iosb[k], 0, 0, buffer + k * PAGE, PAGE, 0, 0, 0,
+                    0);
+        execl("/bin/true", "true", NULL);
+        _exit(9);
+    }
+    pause_ms(500);
+    is(waitpid(pid, &status, WNOHANG), 0, "exec waits for requests");
+    is(mega$info(MEGA_INFO_VALIDATE, 0, &m, sizeof(m)), SS$_NORMAL, "memory is checked meanwhile");
+    if (!ok(m.errors == 0 && !m.timed_out, "and is consistent"))
+        diag("%s", m.text);
+    waitpid(pid, &status, 0);
+    is(status, 0, "the new program begins");
+}
+
 static int test_slow(void)
 {
     unsigned short chan, last = 0;
@@ -257,16 +293,31 @@ static int test_slow(void)
     sys$qio(EFN$C_ENF, chan, IO$_READLBLK, &iosb[0], 0, 0, buffer, 20 * PAGE, 0, 0, 0, 0);
     is(sys$dassgn(chan), SS$_NORMAL, "a channel is given back");
     is(iosb[0].iosb$w_status, SS$_NORMAL, "when its request has ended");
+    test_exec();
     return tap_done();
 }
 
 static int test_error(void)
 {
+    uint8_t *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     unsigned short chan;
 
     assign("VDA", &chan, 0);
     is(wait_for(chan, IO$_READLBLK, buffer, PAGE, 0), SS$_PARITY, "a read fails");
+    is(wait_for(chan, IO$_READLBLK, shared, PAGE, 0), SS$_PARITY, "to shared memory, too");
     is(wait_for(chan, IO$_WRITELBLK, buffer, PAGE, 0), SS$_NORMAL, "a write does not");
+    return tap_done();
+}
+
+static int test_half(void)
+{
+    uint32_t n = 2 * (128u << 10);
+    uint8_t *shared = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    unsigned short chan;
+
+    assign("VDA", &chan, 0);
+    is(wait_for(chan, IO$_READLBLK, shared, n, 0), SS$_PARITY, "a read fails half-way");
+    is(count_of(&iosb[0]), n / 2, "and tells how far it came");
     return tap_done();
 }
 
@@ -278,6 +329,8 @@ int main(int argc, char **argv)
         return test_slow();
     if (argc > 1 && !strcmp(argv[1], "error"))
         return test_error();
+    if (argc > 1 && !strcmp(argv[1], "half"))
+        return test_half();
     test_channels();
     assign("VDA1", &chan, 0);
     test_transfers(chan);

@@ -47,7 +47,7 @@ struct disk_request { /* nonpaged pool */
     struct block_transfer transfer;
     struct list link; /* in the channel's list; channel's lock, as the next five */
     struct disk_channel *channel;
-    uint32_t cancel; /* number of the $CANCEL that has seen it */
+    uint32_t cancel; /* number of the newest $CANCEL when it was made or seen by one */
     bool held;       /* $CANCEL is taking it back */
     bool over;       /* it has ended meanwhile, with `answer` */
     bool gone;       /* nobody is to be told */
@@ -175,24 +175,26 @@ static cond_t submit(struct disk_request *r, bool write)
 
 /* ---- cancelling ---- */
 
-/* A request of the list that this $CANCEL has not seen, which is held then; NULL: there is none.
-   Those that it has seen are at the end. */
-static struct disk_request *hold_next(struct disk_channel *c, uint32_t number)
+/* Look at the first request of the list, unless a $CANCEL that is as new as `number` has seen it,
+   or it was made since. It is held then and *out, or NULL if another thread holds it. False: there
+   is none. The list is in the order of `cancel`: the newest number goes to its end only. */
+static bool hold_next(struct disk_channel *c, uint32_t number, struct disk_request **out)
 {
     ipl_t ipl = spin_lock(&c->lock);
     struct list *first = list_first(&c->requests);
     struct disk_request *r = first ? list_entry(first, struct disk_request, link) : NULL;
 
-    if (r && (r->cancel == number || r->held))
+    if (r && (int32_t)(r->cancel - number) >= 0)
         r = NULL;
     if (r) {
-        r->cancel = number;
+        *out = r->held ? NULL : r;
+        r->cancel = c->cancels;
         r->held = true;
         list_remove(&r->link);
         list_add_tail(&c->requests, &r->link);
     }
     spin_unlock(&c->lock, ipl);
-    return r;
+    return r != NULL;
 }
 
 static void take_back(struct disk_channel *c, struct disk_request *r)
@@ -263,8 +265,9 @@ static void disk_cancel(struct qio_channel *q, bool close)
 
     c->closed |= close;
     spin_unlock(&c->lock, ipl);
-    while ((r = hold_next(c, number)))
-        take_back(c, r);
+    while ((close || !thread_killed()) && hold_next(c, number, &r))
+        if (r)
+            take_back(c, r);
     if (close)
         wait_idle(c);
 }
@@ -303,7 +306,7 @@ cond_t vms_disk_assign(const struct vms_device *d, bool readable, bool writable,
 
     if (!v)
         return SS$_NOSUCHDEV;
-    err = file_open(d->path, O_DIRECT | (v->disk->read_only ? O_RDONLY : O_RDWR), 0, &f);
+    err = file_open(d->path, v->disk->read_only ? O_RDONLY : O_RDWR, 0, &f);
     if (err)
         return err == -ENOMEM || err == -ENFILE ? SS$_INSFMEM : SS$_NOSUCHDEV;
     c = npp_alloc_charged(sizeof(*c), account);
@@ -330,7 +333,8 @@ cond_t vms_disk_assign(const struct vms_device *d, bool readable, bool writable,
 
 /* ---- $QIO ---- */
 
-/* Memory that is not private: through the file, at once. */
+/* Memory that is not private: through the file, at once. All blocks are there: fewer bytes mean an
+   error. */
 static cond_t do_now(struct disk_channel *c, struct disk_request *r, bool write, vaddr_t buffer,
                      uint32_t n, uint64_t at)
 {
@@ -342,7 +346,7 @@ static cond_t do_now(struct disk_channel *c, struct disk_request *r, bool write,
         return done == -EFAULT ? SS$_ACCVIO : done == -ENOMEM ? SS$_INSFMEM : SS$_ABORT;
     }
     event_post_self(&r->event,
-                    done < 0 ? answer_of(SS$_PARITY, 0) : answer_of(SS$_NORMAL, (uint64_t)done));
+                    answer_of(done == (long)n ? SS$_NORMAL : SS$_PARITY, (uint64_t)MAX(done, 0)));
     return SS$_NORMAL;
 }
 
