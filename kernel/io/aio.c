@@ -64,6 +64,23 @@ static uint64_t reserved; /* sum of `most` of all contexts; atomic */
 
 uint64_t aio_reserved(void) { return __atomic_load_n(&reserved, __ATOMIC_RELAXED); }
 
+static bool reserve(uint32_t most, uint16_t account)
+{
+    if (!account_charge(&accounts[account], QUOTA_AIO, most))
+        return false;
+    if (__atomic_add_fetch(&reserved, most, __ATOMIC_RELAXED) <= AIO_TOTAL)
+        return true;
+    __atomic_sub_fetch(&reserved, most, __ATOMIC_RELAXED);
+    account_release(&accounts[account], QUOTA_AIO, most);
+    return false;
+}
+
+static void unreserve(uint32_t most, uint16_t account)
+{
+    __atomic_sub_fetch(&reserved, most, __ATOMIC_RELAXED);
+    account_release(&accounts[account], QUOTA_AIO, most);
+}
+
 /* ---- requests ---- */
 
 int aio_request_create(struct aio_context *c, uint64_t data, uint64_t object, struct file *eventfd,
@@ -183,7 +200,7 @@ int aio_start(struct aio_request *r, struct file *f, bool write, const struct ai
               unsigned n, uint64_t offset)
 {
     const struct block_volume *v = disk_file_volume(f);
-    uint64_t mask, size, nbytes = 0, all = offset;
+    uint64_t mask, size, nbytes = 0, asked, all = offset;
     int err;
 
     if (!v || !(f->flags & O_DIRECT) || (write && (f->flags & O_DSYNC)))
@@ -196,8 +213,9 @@ int aio_start(struct aio_request *r, struct file *f, bool write, const struct ai
     }
     if (all & mask)
         return -EINVAL;
+    asked = nbytes;
     nbytes = MIN(nbytes, size - MIN(offset, size));
-    if (!nbytes && write && all != offset)
+    if (!nbytes && write && asked)
         return -ENOSPC;
     if (!nbytes) {
         aio_request_done(r, 0);
@@ -298,13 +316,11 @@ int aio_context_create(struct aio_table *t, uint32_t most, uint64_t *number)
     struct aio_context *c;
     ipl_t ipl;
 
-    if (__atomic_add_fetch(&reserved, most, __ATOMIC_RELAXED) > AIO_TOTAL) {
-        __atomic_sub_fetch(&reserved, most, __ATOMIC_RELAXED);
+    if (!reserve(most, account))
         return -EAGAIN;
-    }
     c = npp_alloc_charged(sizeof(*c), account);
     if (!c) {
-        __atomic_sub_fetch(&reserved, most, __ATOMIC_RELAXED);
+        unreserve(most, account);
         return -ENOMEM;
     }
     memset(c, 0, sizeof(*c));
@@ -331,7 +347,7 @@ int aio_context_create(struct aio_table *t, uint32_t most, uint64_t *number)
     return slot == AIO_CONTEXTS ? -EAGAIN : 0;
 }
 
-/* Free the requests of a context that nobody uses any more. Those that are under way are carried
+/* Free the requests of a context that nobody uses any more. Writes that are under way are carried
  * out. */
 static void drain(struct aio_context *c)
 {
@@ -357,7 +373,7 @@ void aio_context_unref(struct aio_context *c)
     if (__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     drain(c);
-    __atomic_sub_fetch(&reserved, c->most, __ATOMIC_RELAXED);
+    unreserve(c->most, c->account);
     npp_free_charged(c, sizeof(*c), c->account);
 }
 

@@ -30,14 +30,14 @@ uint64_t aio_reserved(void);
 
 /* A table without contexts, whose numbers begin at `base`. NULL: no memory. */
 struct aio_table *aio_table_create(uint64_t base);
-/* The program ends: end all contexts. Requests under way are carried out, and nobody is told. Frees
- * t, which nobody else uses. */
+/* The program ends: end all contexts. Writes under way are carried out, and nobody is told. Frees t,
+ * which nobody else uses. */
 void aio_table_end(struct aio_table *t);
 /* Free a table that has no context. */
 void aio_table_free(struct aio_table *t);
 
-/* Make a context for `most` requests at a time, and its number. -EAGAIN: AIO_TOTAL or AIO_CONTEXTS
- * would be exceeded; -ENOMEM. */
+/* Make a context for `most` requests at a time, and its number. -EAGAIN: AIO_TOTAL, AIO_CONTEXTS or
+ * the user's QUOTA_AIO would be exceeded; -ENOMEM. */
 int aio_context_create(struct aio_table *t, uint32_t most, uint64_t *number);
 /* End a context: wait until its requests have ended, whose events are lost. Killable. -EINVAL:
  * there is none of that number. */

@@ -171,6 +171,32 @@ static void test_contexts(void)
     is(setup(DEPTH, &ctx), 0, "another one is made");
 }
 
+/* What a user takes leaves something to others: how many contexts for n requests there are. */
+static int user_setup(unsigned uid, unsigned n)
+{
+    int status = -1, made = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        uint64_t c = 0, d = 0;
+
+        if (setuid(uid))
+            _exit(9);
+        made += setup(n, &c) == 0;
+        made += setup(n, &d) == 0;
+        _exit(made);
+    }
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+static void test_users(void)
+{
+    is(user_setup(1000, 65536 - DEPTH), 0, "a user cannot take all of them");
+    is(user_setup(1000, 30000), 1, "but not quite a half");
+    is(user_setup(0, 30000), 2, "user 0 can");
+}
+
 static void test_arguments(int fd)
 {
     struct iocb b = make(PREAD, fd, buffer, SECTOR, 0), *list[2] = {cb, (struct iocb *)8};
@@ -209,6 +235,8 @@ static void test_arguments(int fd)
     is(one(make(PREAD, fd, buffer, SECTOR, 4 << 20)), 0, "nothing is read behind the end");
     is(one(make(PREAD, fd, buffer, 2 * SECTOR, (4 << 20) - SECTOR)), SECTOR, "a read ends there");
     is(one(make(PWRITE, fd, buffer, SECTOR, 4 << 20)), -ENOSPC, "and nothing is written there");
+    is(one(make(PWRITE, fd, buffer, SECTOR, INT64_MAX & -512)), -ENOSPC, "or far behind it");
+    is(one(make(PWRITE, fd, buffer, 0, 0)), 0, "nothing can be written");
     ok(syscall(SYS_io_cancel, ctx, cb, got) == -1 && errno == EINVAL, "nothing is cancelled");
     ok(syscall(SYS_io_cancel, ctx, 8, got) == -1 && errno == EFAULT, "least of all nothing");
     cb[0] = make(PREAD, fd, buffer, SECTOR, 0);
@@ -718,6 +746,7 @@ int main(int argc, char **argv)
         return test_cost();
     fd = open_disk("/dev/vda1", O_RDWR | O_DIRECT);
     test_contexts();
+    test_users();
     test_arguments(fd);
     test_transfers(fd);
     test_waiting(fd);

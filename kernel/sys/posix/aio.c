@@ -244,9 +244,9 @@ static long take(struct aio_context *c, vaddr_t to, uint64_t most)
         if (probe_write(at, n * sizeof(e[0])) != 0)
             return done ? (long)done : -EFAULT;
         n = aio_take(c, e, n);
-        /* Who unmaps the memory meanwhile has lost these. */
+        /* Who unmaps the memory meanwhile has lost these, but not those before. */
         if (copyout(at, e, n * sizeof(e[0])) != 0)
-            return -EFAULT;
+            return done ? (long)done : -EFAULT;
         done += n;
     }
     return (long)done;
