@@ -40,7 +40,8 @@ int block_transfer_flush(struct block_transfer *t);
  * shared. IPL 0. */
 void block_transfer_submit(struct block_transfer *t);
 /* Its maker has no more to do with it. carry_out: writes and flushes that the device does not have
- * yet are carried out nevertheless; reads are not, as nobody gets the data. IPL 0; takes the disk's lock once for each request. */
+ * yet are carried out nevertheless; reads are not, as nobody gets the data. IPL 0; takes the
+ * disk's lock once for each request. */
 void block_transfer_end(struct block_transfer *t, bool carry_out);
 
 #endif

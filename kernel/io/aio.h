@@ -30,8 +30,8 @@ uint64_t aio_reserved(void);
 
 /* A table without contexts, whose numbers begin at `base`. NULL: no memory. */
 struct aio_table *aio_table_create(uint64_t base);
-/* The program ends: end all contexts. Writes under way are carried out, and nobody is told. Frees t,
- * which nobody else uses. */
+/* The program ends: end all contexts. Writes under way are carried out, and nobody is told. Frees
+ * t, which nobody else uses. */
 void aio_table_end(struct aio_table *t);
 /* Free a table that has no context. */
 void aio_table_free(struct aio_table *t);
