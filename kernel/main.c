@@ -36,6 +36,7 @@
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/drivers/virtio/disk.h"
 #include "kernel/event/event.h"
+#include "kernel/io/aio.h"
 #include "kernel/io/file.h"
 #include "kernel/io/random.h"
 #include "kernel/io/tree.h"
@@ -261,6 +262,7 @@ void kernel_main(const struct boot_cpus *boot)
     section_boot();
     quota_boot_total(QUOTA_PAGED, (uint64_t)sysparam(SYSPARAM_PAGEDYN));
     quota_boot_total(QUOTA_IPC, IPC_SLOTS);
+    quota_boot_total(QUOTA_AIO, AIO_TOTAL);
     quota_boot_total(QUOTA_SECTIONS, (uint64_t)sysparam(SYSPARAM_GBLSECTIONS));
     census_boot();
     idle_zero_boot();

@@ -70,6 +70,36 @@ def test_disk(disk: Path, tmp_path: Path, cpus: int, memory: str) -> None:
     assert after[end:] == before[end:]
 
 
+@pytest.mark.parametrize("cpus, how", [(1, ""), (4, ""), (2, ":ide")])
+def test_aio(disk: Path, cpus: int, how: str) -> None:
+    done = run_guest("/tests/aio", smp=cpus, options=["--disk", f"{disk}{how}"], timeout=120)
+    check_tap(done.expect(0).text)
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_aio_load(disk: Path, cpus: int) -> None:
+    options = ["--disk", str(disk)]
+    done = run_guest("/tests/aio", "load", "24", smp=cpus, options=options, timeout=120)
+    check_tap(done.expect(0).text)
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_aio_slow(tmp_path: Path, cpus: int) -> None:
+    """The disk takes a request in a second: time to unmap its memory, fork, and end."""
+    slow = tmp_path / "slow"
+    slow.write_bytes(b"\xa5" * (2 * MIB))
+    options = ["--disk", str(slow), "--disk-fault", "throttling.iops-total=1"]
+    done = run_guest("/tests/aio", "slow", smp=cpus, options=options, timeout=180)
+    check_tap(done.expect(0).text)
+
+
+def test_aio_errors(disk: Path) -> None:
+    options = ["--disk", str(disk), "--disk-fault", fault("read_aio", iotype="read")]
+    done = run_guest("/tests/aio", "error", options=options).expect(0)
+    check_tap(done.text)
+    assert "vda: a read failed" in done.console
+
+
 def spoil(disk: Path, sector_number: int) -> None:
     """Change a byte of a sector."""
     with disk.open("r+b") as image:
@@ -177,3 +207,37 @@ def test_silent(disk: Path, tmp_path: Path) -> None:
     done = run_guest("/tests/disk", "silent", options=options, timeout=600).expect(0)
     check_tap(done.text)
     assert "vda: no answer: the device has failed" in done.console
+
+
+def test_aio_silent(disk: Path) -> None:
+    options = ["--icount", "--disk", str(disk)]
+    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=20000"]
+    done = run_guest("/tests/aio", "silent", options=options, timeout=600).expect(0)
+    check_tap(done.text)
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_qio(disk: Path, tmp_path: Path, cpus: int) -> None:
+    options = ["--disk", str(disk), "--disk", f"{other_disk(tmp_path)}:ro"]
+    done = run_guest("/tests/disk_qio", smp=cpus, options=options, timeout=120)
+    check_tap(done.expect(0).text)
+
+
+def test_qio_slow(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_bytes(b"\xa5" * (2 * MIB))
+    options = ["--disk", str(slow), "--disk-fault", "throttling.iops-total=1"]
+    done = run_guest("/tests/disk_qio", "slow", options=options, timeout=180)
+    check_tap(done.expect(0).text)
+
+
+def test_qio_errors(disk: Path) -> None:
+    options = ["--disk", str(disk), "--disk-fault", fault("read_aio", iotype="read")]
+    done = run_guest("/tests/disk_qio", "error", options=options).expect(0)
+    check_tap(done.text)
+
+
+def test_qio_half(disk: Path) -> None:
+    options = ["--disk", str(disk), "--disk-fault", fault("read_aio", iotype="read", sector=300)]
+    done = run_guest("/tests/disk_qio", "half", options=options).expect(0)
+    check_tap(done.text)

@@ -6,7 +6,8 @@
  * into or written from. It owns these pages. While it is queued or with the device it belongs to
  * the disk, whoever made it: a thread that is killed, or whose time is over, leaves it behind, and
  * it is freed when the device has given it back. So no memory that a device may still access is
- * ever used for anything else.
+ * ever used for anything else. The pages are either its own, or private pages of a process that it
+ * has pinned (mm/space/pin.h), from some byte of the first one on.
  *
  * Nothing waits for ever: a device that has answered nothing for BLOCK_SILENCE_S seconds, or one
  * request for BLOCK_PATIENCE_S, by the guest's clock, is marked as failed. All its requests end
@@ -45,14 +46,23 @@ struct block_request {
     uint64_t place;          /* in the order of submission; disk.lock */
     uint64_t started_ns;     /* when the device got it; disk.lock */
     uint32_t nbytes;         /* of data: whole sectors; constant */
+    uint32_t skip;           /* bytes of the first page before the data; constant */
     uint16_t npages;         /* of `page`; constant */
     uint16_t account;        /* charged for the block; constant */
     uint8_t kind;            /* enum block_kind; constant */
     uint8_t tries;           /* disk.lock */
+    bool pinned;             /* the pages are a process's; constant */
+    bool barrier;            /* a flush that does nothing but wait for writes; constant */
     bool with_device;        /* the device may access its memory; disk.lock */
     bool finished;           /* err is valid; atomic, disk.lock to write */
-    bool dropped;            /* by its maker; disk.lock */
+    bool dropped;            /* by its maker; disk.lock, as the next */
+    bool left;               /* dropped, but carried out all the same */
     int err;                 /* 0 or a negative errno; before `finished` */
+    /* It has ended: finished and err are set. Called with disk.lock held, at IPL_DEVICE, unless the
+     * request was dropped before. NULL: somebody waits for it. Set before it is submitted. */
+    void (*ended)(struct block_request *r);
+    void *owner;                /* of `ended`; constant */
+    struct block_request *next; /* of the same transfer (transfer.h); its maker's */
     pfn_t page[BLOCK_PAGES];
     uint64_t own[]; /* the driver's: driver.room bytes */
 };
@@ -92,7 +102,8 @@ struct block_disk {
     bool read_only;
     bool has_cache; /* what was written is safe only after a flush */
     /* What follows is the block layer's. */
-    uint32_t number;                           /* constant, as is the next */
+    uint32_t number;                           /* constant, as are the next two */
+    uint32_t sector_shift;                     /* sector_bytes is 1 << sector_shift */
     struct block_volume volume[BLOCK_VOLUMES]; /* [0]: the whole disk */
     struct spinlock lock;                      /* RANK_DISK */
     struct list all;                           /* requests that exist */
@@ -106,6 +117,7 @@ struct block_disk {
     uint64_t answered_ns;                      /* when the device last answered, or got work */
     struct block_count count[BLOCK_KINDS];
     uint64_t retries, late; /* late: given up */
+    bool to_serve;          /* there is memory to free or an error to tell, for the thread */
     /* The last error, for the console: the thread names the first few. */
     uint64_t bad_sector, told;
     uint8_t bad_kind;
@@ -124,6 +136,9 @@ int block_register(struct block_disk *d);
 void block_scan(struct block_disk *d);
 /* The device has given a request back: 0, or -EIO. Takes d->lock; IPL up to IPL_DEVICE. */
 void block_ended(struct block_disk *d, struct block_request *r, int err);
+/* The same for several: each with d->lock held, and once afterwards, without. */
+void block_ended_locked(struct block_disk *d, struct block_request *r, int err);
+void block_ended_all(struct block_disk *d);
 /* Answers are left that were not taken in time: have the thread take them. IPL up to IPL_DEVICE. */
 void block_wake(void);
 
@@ -139,6 +154,16 @@ struct block_disk *block_disk(unsigned index);
  * to the current thread's account. NULL: no memory. IPL up to IPL_ASTDEL. */
 struct block_request *block_new(const struct block_volume *v, enum block_kind kind, uint64_t sector,
                                 uint32_t nbytes);
+/* The same for npages pages that the caller has pinned, with the data from byte `skip` of the first
+ * one on; the request has the pins from now on. NULL: no memory, and the caller has them. */
+struct block_request *block_new_pinned(const struct block_volume *v, enum block_kind kind,
+                                       uint64_t sector, uint32_t nbytes, uint32_t skip,
+                                       const pfn_t *page, unsigned npages);
+/* The same for nbytes at ubuf of the current process, whole sectors in at most BLOCK_PAGES pages.
+ * 0, and *out; -EOPNOTSUPP: memory that is not private; -EFAULT, -ENOMEM, -EINTR. IPL 0;
+ * takes the mutex of the address space. */
+int block_direct(const struct block_volume *v, enum block_kind kind, uint64_t sector, vaddr_t ubuf,
+                 uint32_t nbytes, struct block_request **out);
 /* Queue it; on a disk that has failed it ends with -EIO at once. IPL 0; takes the disk's lock. */
 void block_submit(struct block_request *r);
 /* Wait for its end: its err. The caller drops it. -EINTR: the thread is to end, and the request is
@@ -150,11 +175,18 @@ int block_wait_ended(struct block_request *r);
 /* The caller has no more to do with a request, in whatever state it is: it is freed now, or when
  * the device has given it back. One that the device has not got yet is not carried out. IPL 0. */
 void block_drop(struct block_request *r);
+/* Take a request back that was submitted and that the device has not got: it is freed, and true is
+ * returned; false: it is under way or has ended. IPL 0. */
+bool block_take_back(struct block_request *r);
+/* block_drop(), but a request that was submitted is carried out. */
+void block_leave(struct block_request *r);
 
 /* Have all that was written to the disk, by requests that ended before, survive the machine's end.
  * 0, -ENOMEM, -EIO, -EINTR. IPL 0; waits, killable. */
 int block_flush(const struct block_volume *v);
-/* The same for all disks, as far as they do not fail. */
+/* Wait until all writes that were submitted before have ended. As block_flush(). */
+int block_settle(const struct block_volume *v);
+/* block_flush() for all disks, as far as they do not fail. */
 void block_flush_all(void);
 /* Read nbytes (whole sectors, at most one page) into kernel memory. As block_flush(). */
 int block_read(const struct block_volume *v, uint64_t sector, void *buf, uint32_t nbytes);

@@ -1,4 +1,5 @@
 /* The table of disks, their names and partitions, and the thread that serves them all. */
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"
 #include "kernel/base/printk.h"
@@ -104,6 +105,7 @@ int block_register(struct block_disk *d)
         return -ENOSPC;
     block_queue_init(d);
     d->number = ndisks;
+    d->sector_shift = bit_lowest(size);
     d->volume[0] = (struct block_volume){.disk = d, .sectors = d->sectors};
     format(d->volume[0].name, BLOCK_NAME, "vd%c", 'a' + (int)ndisks);
     disks[ndisks] = d;
@@ -191,5 +193,8 @@ void block_validate(struct validate *v)
     for (unsigned k = 0; (d = block_disk(k)) != NULL; k++)
         list_for_each_entry(r, &d->all, all)
             for (unsigned j = 0; j < r->npages; j++)
-                validate_page(v, r->page[j], VALIDATE_PIPE);
+                if (r->pinned)
+                    validate_pin(v, r->page[j]);
+                else
+                    validate_page(v, r->page[j], VALIDATE_PIPE);
 }

@@ -10,8 +10,8 @@
 
 /* Initialise the fields of a disk that are the block layer's, but for its volumes. */
 void block_queue_init(struct block_disk *d);
-/* The rest of a request's life. Free a request that is on no list but disk.all. IPL 0. */
-void block_release(struct block_request *r);
+/* Free a request that is on no list. IPL 0. */
+void block_free(struct block_request *r);
 /* One pass of the thread over a disk, `now` being the time: take what was answered, start what can
  * be started, free what was dropped, give the device up when it is late. True: there may be more to
  * do at once. IPL 0; takes the disk's lock for one request at a time. */

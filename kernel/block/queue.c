@@ -47,7 +47,17 @@ static void finish_locked(struct block_request *r, int err)
     list_remove(&r->order);
     r->err = err;
     __atomic_store_n(&r->finished, true, __ATOMIC_RELEASE);
-    (void)wake_one(&r->done);
+    if (!r->ended)
+        (void)wake_one(&r->done);
+    else if (!r->dropped)
+        r->ended(r);
+}
+
+/* A request that its maker has left, and the device does not have, is to be freed by the thread. */
+static void bury_locked(struct block_request *r)
+{
+    if (r->dropped)
+        list_add_tail(&r->disk->dead, &r->link);
 }
 
 /* Has every write that was submitted before flush r ended? */
@@ -70,6 +80,18 @@ static bool release_flush_locked(struct block_disk *d)
     return true;
 }
 
+/* The driver has passed r, which is on no list, on to the device. */
+static void started_locked(struct block_request *r)
+{
+    struct block_disk *d = r->disk;
+
+    list_add_tail(&d->started, &r->link);
+    r->with_device = true;
+    r->started_ns = clock_ns();
+    if (d->nstarted++ == 0)
+        d->answered_ns = r->started_ns;
+}
+
 /* What became of the first request of the queue. */
 enum step { NOTHING, MOVED, STARTED };
 
@@ -87,19 +109,16 @@ static enum step advance_locked(struct block_disk *d)
         list_add_tail(&d->held, first);
         return MOVED;
     }
-    if (r->kind == BLOCK_FLUSH && !d->has_cache) {
+    if (r->kind == BLOCK_FLUSH && (r->barrier || !d->has_cache)) {
         list_remove(first);
+        bury_locked(r);
         finish_locked(r, 0);
         return MOVED;
     }
     if (d->nstarted == BLOCK_DEPTH || !d->driver->start(d, r))
         return released ? MOVED : NOTHING;
     list_remove(first);
-    list_add_tail(&d->started, first);
-    r->with_device = true;
-    r->started_ns = clock_ns();
-    if (d->nstarted++ == 0)
-        d->answered_ns = r->started_ns;
+    started_locked(r);
     return STARTED;
 }
 
@@ -125,6 +144,7 @@ void block_submit(struct block_request *r)
 {
     struct block_disk *d = r->disk;
     ipl_t ipl = spin_lock(&d->lock);
+    bool now;
 
     thread_self()->disk_requests++;
     r->place = d->places++;
@@ -135,35 +155,58 @@ void block_submit(struct block_request *r)
     }
     if (r->kind == BLOCK_WRITE)
         list_add_tail(&d->writes, &r->order);
-    list_add_tail(&d->queue, &r->link);
+    /* Mostly it is the only one to be started. */
+    now = r->kind != BLOCK_FLUSH && list_empty(&d->queue) && d->nstarted < BLOCK_DEPTH &&
+          d->driver->start(d, r);
+    if (now)
+        started_locked(r);
+    else
+        list_add_tail(&d->queue, &r->link);
     spin_unlock(&d->lock, ipl);
-    if (advance(d, BLOCK_BATCH))
+    if (now)
+        d->driver->notify(d);
+    else if (advance(d, BLOCK_BATCH))
+        block_wake();
+}
+
+void block_ended_locked(struct block_disk *d, struct block_request *r, int err)
+{
+    KASSERT(r->with_device, "a device gives back what it has");
+    list_remove(&r->link);
+    r->with_device = false;
+    d->nstarted--;
+    d->answered_ns = clock_ns();
+    if (!r->finished && err && r->kind != BLOCK_FLUSH && (!r->dropped || r->left) &&
+        ++r->tries < BLOCK_TRIES) {
+        d->retries++;
+        list_add_head(&d->queue, &r->link);
+    } else {
+        d->to_serve |= r->dropped || err;
+        if (r->dropped)
+            list_add_tail(&d->dead, &r->link);
+        if (!r->finished)
+            finish_locked(r, err);
+    }
+}
+
+void block_ended_all(struct block_disk *d)
+{
+    ipl_t ipl = spin_lock(&d->lock);
+    bool wake = d->to_serve, more = !list_empty(&d->queue) || !list_empty(&d->held);
+
+    d->to_serve = false;
+    spin_unlock(&d->lock, ipl);
+    if ((more && advance(d, BLOCK_BATCH)) || wake)
         block_wake();
 }
 
 void block_ended(struct block_disk *d, struct block_request *r, int err)
 {
     ipl_t ipl = spin_lock(&d->lock);
-    bool wake = false; /* there is something for the thread: memory to free, an error to tell */
 
-    KASSERT(r->with_device, "a device gives back what it has");
-    list_remove(&r->link);
-    r->with_device = false;
-    d->nstarted--;
-    d->answered_ns = clock_ns();
-    if (!r->finished && err && r->kind != BLOCK_FLUSH && !r->dropped && ++r->tries < BLOCK_TRIES) {
-        d->retries++;
-        list_add_head(&d->queue, &r->link);
-    } else {
-        wake = r->dropped || err;
-        if (r->dropped)
-            list_add_tail(&d->dead, &r->link);
-        if (!r->finished)
-            finish_locked(r, err);
-    }
+    block_ended_locked(d, r, err);
     spin_unlock(&d->lock, ipl);
-    if (advance(d, BLOCK_BATCH) || wake)
-        block_wake();
+    block_ended_all(d);
 }
 
 void block_drop(struct block_request *r)
@@ -176,13 +219,48 @@ void block_drop(struct block_request *r)
     if (ours) {
         list_remove(&r->link);
         list_remove(&r->order); /* a flush may have waited for it */
+        list_remove(&r->all);
     }
     spin_unlock(&d->lock, ipl);
     if (!ours)
         return;
     if (!r->finished && advance(d, BLOCK_BATCH))
         block_wake();
-    block_release(r);
+    block_free(r);
+}
+
+bool block_take_back(struct block_request *r)
+{
+    struct block_disk *d = r->disk;
+    ipl_t ipl = spin_lock(&d->lock);
+    bool waits = !list_empty(&r->link) && !r->with_device && !r->finished;
+
+    if (waits) {
+        list_remove(&r->link);
+        list_remove(&r->order);
+        list_remove(&r->all);
+    }
+    spin_unlock(&d->lock, ipl);
+    if (!waits)
+        return false;
+    if (advance(d, BLOCK_BATCH)) /* a flush may have waited for it */
+        block_wake();
+    block_free(r);
+    return true;
+}
+
+void block_leave(struct block_request *r)
+{
+    struct block_disk *d = r->disk;
+    ipl_t ipl = spin_lock(&d->lock);
+    bool over = r->finished && !r->with_device;
+
+    r->dropped = r->left = true;
+    if (over)
+        list_remove(&r->all);
+    spin_unlock(&d->lock, ipl);
+    if (over)
+        block_free(r);
 }
 
 static int wait_for(struct block_request *r, unsigned how)
@@ -253,6 +331,8 @@ static bool end_one(struct block_disk *d)
                 break;
             }
     }
+    if (r && !r->with_device)
+        bury_locked(r);
     if (r)
         finish_locked(r, -EIO);
     spin_unlock(&d->lock, ipl);
@@ -264,11 +344,14 @@ static bool bury_one(struct block_disk *d)
 {
     ipl_t ipl = spin_lock(&d->lock);
     struct list *first = list_pop_head(&d->dead);
+    struct block_request *r = first ? list_entry(first, struct block_request, link) : NULL;
 
+    if (r)
+        list_remove(&r->all);
     spin_unlock(&d->lock, ipl);
-    if (first)
-        block_release(list_entry(first, struct block_request, link));
-    return first != NULL;
+    if (r)
+        block_free(r);
+    return r != NULL;
 }
 
 /* Name the last error on the console, if there was one since the last time. */
@@ -303,7 +386,7 @@ bool block_serve(struct block_disk *d, uint64_t now)
     if (!more)
         judge(d, now);
     while (d->failed && end_one(d))
-        ;
+        more = true; /* there may be some to free */
     tell(d);
     return more;
 }

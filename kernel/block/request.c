@@ -5,37 +5,41 @@
 #include "kernel/block/private.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool_charged.h"
+#include "mm/space/pin.h"
 
 static size_t block_bytes(const struct block_disk *d)
 {
     return sizeof(struct block_request) + d->driver->room;
 }
 
-struct block_request *block_new(const struct block_volume *v, enum block_kind kind, uint64_t sector,
-                                uint32_t nbytes)
+/* A request without pages. */
+static struct block_request *make(const struct block_volume *v, enum block_kind kind,
+                                  uint64_t sector, uint32_t nbytes)
 {
     struct block_disk *d = v->disk;
     uint16_t account = pool_account();
-    uint16_t npages = (uint16_t)((nbytes + PAGE_MASK) >> PAGE_SHIFT);
     struct block_request *r = npp_alloc_charged(block_bytes(d), account);
-    ipl_t ipl;
 
     if (!r)
         return NULL;
-    memset(r, 0, sizeof(*r));
-    if (npages && page_alloc_bulk(0, PAGE_T_SYSTEM, RAD_ANY, r->page, npages)) {
-        npp_free_charged(r, block_bytes(d), account);
-        return NULL;
-    }
+    memset(r, 0, offsetof(struct block_request, page));
     list_init(&r->link);
     list_init(&r->order);
     wait_queue_init(&r->done, "disk request");
     r->disk = d;
     r->sector = v->first + sector;
     r->nbytes = nbytes;
-    r->npages = npages;
     r->account = account;
     r->kind = (uint8_t)kind;
+    return r;
+}
+
+/* It has its pages: let the driver and the self-check know it. */
+static struct block_request *complete(struct block_request *r)
+{
+    struct block_disk *d = r->disk;
+    ipl_t ipl;
+
     d->driver->prepare(d, r);
     ipl = spin_lock(&d->lock);
     list_add_tail(&d->all, &r->all);
@@ -43,28 +47,69 @@ struct block_request *block_new(const struct block_volume *v, enum block_kind ki
     return r;
 }
 
-void block_release(struct block_request *r)
+struct block_request *block_new(const struct block_volume *v, enum block_kind kind, uint64_t sector,
+                                uint32_t nbytes)
 {
-    struct block_disk *d = r->disk;
-    ipl_t ipl = spin_lock(&d->lock);
+    struct block_request *r = make(v, kind, sector, nbytes);
 
-    list_remove(&r->all);
-    spin_unlock(&d->lock, ipl);
-    page_free_bulk(r->page, r->npages);
-    npp_free_charged(r, block_bytes(d), r->account);
+    if (!r)
+        return NULL;
+    r->npages = (uint16_t)((nbytes + PAGE_MASK) >> PAGE_SHIFT);
+    if (r->npages && page_alloc_bulk(0, PAGE_T_SYSTEM, RAD_ANY, r->page, r->npages)) {
+        npp_free_charged(r, block_bytes(v->disk), r->account);
+        return NULL;
+    }
+    return complete(r);
 }
 
-int block_flush(const struct block_volume *v)
+struct block_request *block_new_pinned(const struct block_volume *v, enum block_kind kind,
+                                       uint64_t sector, uint32_t nbytes, uint32_t skip,
+                                       const pfn_t *page, unsigned npages)
+{
+    struct block_request *r = make(v, kind, sector, nbytes);
+
+    if (!r)
+        return NULL;
+    r->pinned = true;
+    r->skip = skip;
+    r->npages = (uint16_t)npages;
+    for (unsigned k = 0; k < npages; k++)
+        r->page[k] = page[k];
+    return complete(r);
+}
+
+void block_free(struct block_request *r)
+{
+    if (!r->pinned)
+        page_free_bulk(r->page, r->npages);
+    for (unsigned k = 0; r->pinned && k < r->npages; k++)
+        page_unpin(r->page[k]);
+    npp_free_charged(r, block_bytes(r->disk), r->account);
+}
+
+static int flush(const struct block_volume *v, bool barrier)
 {
     struct block_request *r = block_new(v, BLOCK_FLUSH, 0, 0);
     int err;
 
     if (!r)
         return -ENOMEM;
+    r->barrier = barrier;
     block_submit(r);
     err = block_wait(r);
     block_drop(r);
     return err;
+}
+
+int block_flush(const struct block_volume *v) { return flush(v, false); }
+
+int block_settle(const struct block_volume *v)
+{
+    ipl_t ipl = spin_lock(&v->disk->lock);
+    bool any = !list_empty(&v->disk->writes);
+
+    spin_unlock(&v->disk->lock, ipl);
+    return any ? flush(v, true) : 0;
 }
 
 int block_read(const struct block_volume *v, uint64_t sector, void *buf, uint32_t nbytes)

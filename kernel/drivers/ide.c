@@ -17,6 +17,7 @@
 #include "arch/alpha/hw/kseg.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
+#include "kernel/base/string.h"
 #include "kernel/block/block.h"
 #include "kernel/sched/timer.h"
 #include "mm/pool/pool.h"
@@ -115,21 +116,43 @@ static uint8_t status_of(const struct ide *i)
     return status;
 }
 
-/* Move what the disk has ready, or takes: MULTIPLE sectors or the rest. They are within a page,
- * since both begin at a multiple of its size. */
+/* Copy a sector between `words` and the request's pages, of which it is in one or two, at any byte:
+ * the pages may be a program's. */
+static void copy_sector(struct ide *i, const struct block_request *r, void *words)
+{
+    uint32_t at = r->skip + i->at;
+
+    for (uint32_t done = 0, n; done < SECTOR; done += n) {
+        char *p = (char *)kseg_page(r->page[(at + done) / PAGE_SIZE]) + (at + done) % PAGE_SIZE;
+        char *w = (char *)words + done;
+
+        n = (uint32_t)MIN(SECTOR - done, PAGE_SIZE - (at + done) % PAGE_SIZE);
+        memcpy(r->kind == BLOCK_READ ? p : w, r->kind == BLOCK_READ ? w : p, n);
+    }
+}
+
+static void move_sector(struct ide *i, const struct block_request *r)
+{
+    uint32_t words[SECTOR / sizeof(uint32_t)];
+
+    if (r->kind != BLOCK_READ)
+        copy_sector(i, r, words);
+    for (uint32_t k = 0; k < ARRAY_SIZE(words); k++)
+        if (r->kind == BLOCK_READ)
+            words[k] = io_in32(i->port + REG_DATA);
+        else
+            io_out32(i->port + REG_DATA, words[k]);
+    if (r->kind == BLOCK_READ)
+        copy_sector(i, r, words);
+    i->at += SECTOR;
+    i->left -= SECTOR;
+}
+
+/* Move what the disk has ready, or takes: MULTIPLE sectors or the rest. */
 static void move(struct ide *i, const struct block_request *r)
 {
-    uint32_t n = MIN(i->left, MULTIPLE * SECTOR);
-    uint32_t *p = kseg_page(r->page[i->at / PAGE_SIZE]);
-
-    _Static_assert(MULTIPLE * SECTOR == PAGE_SIZE, "a part is a page");
-    for (uint32_t k = 0; k < n / sizeof(*p); k++)
-        if (r->kind == BLOCK_READ)
-            p[k] = io_in32(i->port + REG_DATA);
-        else
-            io_out32(i->port + REG_DATA, p[k]);
-    i->at += n;
-    i->left -= n;
+    for (unsigned k = 0; i->left && k < MULTIPLE; k++)
+        move_sector(i, r);
 }
 
 /* Go on with the command under way. 1: it is to be waited for; 0: it has ended; -EIO. */

@@ -1,7 +1,8 @@
 /*
  * Disks and partitions as block special files. Nothing is cached: a read or write is one of the
- * device, through pages of the request, and what a write has said to be written is with the device.
- * It survives the machine's end after fsync(), or with O_SYNC or O_DSYNC.
+ * device, through pages of the request or, with O_DIRECT, those of the program, and what a write
+ * has said to be written is with the device. It survives the machine's end after fsync(), or with
+ * O_SYNC or O_DSYNC.
  *
  * A call has up to WINDOW requests under way. A killed process leaves them behind; writes among
  * them may still happen. Parts of sectors are read, changed and written back, which disk.parts
@@ -52,6 +53,11 @@ static int disk_open(struct file *f)
     return volume_of(f)->disk->read_only && (f->flags & O_ACCMODE) != O_RDONLY ? -EROFS : 0;
 }
 
+struct block_volume *disk_file_volume(const struct file *f)
+{
+    return f->ops == &disk_ops ? volume_of(f) : NULL;
+}
+
 int tree_volume(const struct inode *i, struct block_volume **v)
 {
     if ((i->mode & S_IFMT) != S_IFBLK)
@@ -81,6 +87,7 @@ static int copy_user(struct block_request *r, uint32_t at, vaddr_t ubuf, size_t 
 struct transfer {
     struct block_volume *v;
     bool write;
+    bool direct; /* the device accesses the program's pages, where they can be pinned */
     vaddr_t ubuf;
     uint64_t at, end; /* bytes of the volume: where the next request begins, and the last ends */
     unsigned first, count;
@@ -91,23 +98,11 @@ struct transfer {
     } way[WINDOW];
 };
 
-/* Submit the request that comes next. */
-static int push(struct transfer *t)
+/* Submit r, which moves n bytes behind the first `skip` of its pages. */
+static void submit(struct transfer *t, struct block_request *r, uint32_t skip, uint32_t n)
 {
-    uint32_t size = t->v->disk->sector_bytes;
-    uint64_t from = t->at & ~(uint64_t)(size - 1);
-    uint64_t to = MIN(from + CHUNK, (t->end + size - 1) & ~(uint64_t)(size - 1));
-    uint32_t skip = (uint32_t)(t->at - from), n = (uint32_t)(MIN(to, t->end) - t->at);
     unsigned slot = (t->first + t->count) % WINDOW;
-    struct block_request *r = block_new(t->v, t->write ? BLOCK_WRITE : BLOCK_READ, from / size,
-                                        (uint32_t)(to - from));
 
-    if (!r)
-        return -ENOMEM;
-    if (t->write && copy_user(r, 0, t->ubuf, n, true)) {
-        block_drop(r);
-        return -EFAULT;
-    }
     block_submit(r);
     t->way[slot].r = r;
     t->way[slot].ubuf = t->ubuf;
@@ -116,6 +111,44 @@ static int push(struct transfer *t)
     t->count++;
     t->ubuf += n;
     t->at += n;
+}
+
+/* Submit the request that comes next, of whole sectors, to pages of the program. 0; -EOPNOTSUPP:
+ * they cannot be pinned; -EFAULT, -ENOMEM, -EINTR. */
+static int push_direct(struct transfer *t)
+{
+    enum block_kind kind = t->write ? BLOCK_WRITE : BLOCK_READ;
+    uint32_t within = (uint32_t)(t->ubuf & PAGE_MASK);
+    uint32_t n = (uint32_t)MIN(t->end - t->at, CHUNK - within);
+    struct block_request *r;
+    int err = block_direct(t->v, kind, t->at >> t->v->disk->sector_shift, t->ubuf, n, &r);
+
+    if (!err)
+        submit(t, r, 0, n);
+    return err;
+}
+
+/* Submit the request that comes next. */
+static int push(struct transfer *t)
+{
+    uint32_t size = t->v->disk->sector_bytes;
+    uint64_t from = t->at & ~(uint64_t)(size - 1);
+    uint64_t to = MIN(from + CHUNK, (t->end + size - 1) & ~(uint64_t)(size - 1));
+    uint32_t skip = (uint32_t)(t->at - from), n = (uint32_t)(MIN(to, t->end) - t->at);
+    int err = t->direct ? push_direct(t) : -EOPNOTSUPP;
+    struct block_request *r;
+
+    if (err != -EOPNOTSUPP)
+        return err;
+    r = block_new(t->v, t->write ? BLOCK_WRITE : BLOCK_READ, from / size, (uint32_t)(to - from));
+
+    if (!r)
+        return -ENOMEM;
+    if (t->write && copy_user(r, 0, t->ubuf, n, true)) {
+        block_drop(r);
+        return -EFAULT;
+    }
+    submit(t, r, skip, n);
     return 0;
 }
 
@@ -126,7 +159,7 @@ static long pop(struct transfer *t)
     struct block_request *r = t->way[slot].r;
     int err = block_wait(r);
 
-    if (!err && !t->write)
+    if (!err && !t->write && !r->pinned)
         err = copy_user(r, t->way[slot].skip, t->way[slot].ubuf, t->way[slot].n, false);
     block_drop(r);
     t->first = (t->first + 1) % WINDOW;
@@ -176,7 +209,7 @@ static long disk_read_at(struct file *f, vaddr_t ubuf, size_t n, uint64_t offset
 {
     struct block_volume *v = volume_of(f);
     uint64_t size = bytes_of(v);
-    struct transfer t = {.v = v, .ubuf = ubuf, .at = offset};
+    struct transfer t = {.v = v, .direct = (f->flags & O_DIRECT) != 0, .ubuf = ubuf, .at = offset};
 
     if ((f->flags & O_DIRECT) && ((offset | n | ubuf) & (v->disk->sector_bytes - 1)))
         return -EINVAL;
@@ -223,12 +256,17 @@ static long write_parts(struct block_volume *v, vaddr_t ubuf, uint32_t n, uint64
 
 static long write_unaligned(struct block_volume *v, vaddr_t ubuf, size_t n, uint64_t at)
 {
-    long err = mutex_lock_killable(&v->disk->parts), r;
+    long err = block_settle(v), r;
     size_t done = 0;
 
+    /* Writes that nobody waits for do not hold the mutex. However many there are, only this thread
+     * waits for them; with the mutex held, for those that have come since. */
+    if (!err)
+        err = mutex_lock_killable(&v->disk->parts);
     if (err)
         return err;
-    while (done < n && !(err = thread_killed() ? -EINTR : 0)) {
+    err = block_settle(v);
+    while (!err && done < n && !(err = thread_killed() ? -EINTR : 0)) {
         uint64_t within = (at + done) & (v->disk->sector_bytes - 1);
 
         r = write_parts(v, ubuf + done, (uint32_t)MIN(n - done, CHUNK - within), at + done);
@@ -242,9 +280,15 @@ static long write_unaligned(struct block_volume *v, vaddr_t ubuf, size_t n, uint
     return done ? (long)done : err;
 }
 
-static long write_whole(struct block_volume *v, vaddr_t ubuf, size_t n, uint64_t at)
+static long write_whole(struct file *f, vaddr_t ubuf, size_t n, uint64_t at)
 {
-    struct transfer t = {.v = v, .write = true, .ubuf = ubuf, .at = at, .end = at + n};
+    struct block_volume *v = volume_of(f);
+    struct transfer t = {.v = v,
+                         .write = true,
+                         .direct = (f->flags & O_DIRECT) != 0,
+                         .ubuf = ubuf,
+                         .at = at,
+                         .end = at + n};
     long r = mutex_lock_shared_killable(&v->disk->parts);
 
     if (r)
@@ -270,7 +314,7 @@ static long disk_write_at(struct file *f, vaddr_t ubuf, size_t n, uint64_t offse
     if (offset >= size)
         return NO_SPACE;
     n = MIN(n, size - offset);
-    r = (offset | n) & mask ? write_unaligned(v, ubuf, n, offset) : write_whole(v, ubuf, n, offset);
+    r = (offset | n) & mask ? write_unaligned(v, ubuf, n, offset) : write_whole(f, ubuf, n, offset);
     if (r <= 0 || !(f->flags & O_DSYNC))
         return r;
     err = disk_sync(f);

@@ -16,12 +16,14 @@
 #define EVENT_MAX (UINT64_MAX - 1)
 
 struct event {            /* nonpaged pool */
-    struct spinlock lock; /* RANK_EVENT, IPL_ASTDEL */
+    struct spinlock lock; /* RANK_EVENT, IPL_DEVICE: interrupts add to it (kernel/io/aio.c) */
     uint64_t count;       /* lock */
     bool semaphore;       /* constant */
     struct wait_queue readers, writers;
     struct poll_source polled;
 };
+
+static const struct file_ops event_ops;
 
 /* Take what a read gets; false: there is nothing. */
 static bool take(struct event *v, uint64_t *value)
@@ -106,6 +108,19 @@ static long event_write(struct file *f, vaddr_t ubuf, size_t n)
     return (long)sizeof(value);
 }
 
+bool eventfd_is(const struct file *f) { return f->ops == &event_ops; }
+
+void eventfd_add(struct file *f)
+{
+    struct event *v = f->priv;
+    uint64_t one = 1;
+
+    if (!add(v, &one))
+        return; /* it is as full as can be: its readers have been told */
+    (void)wake_one(&v->readers);
+    poll_notify(&v->polled, POLLIN | POLLRDNORM);
+}
+
 static unsigned event_poll(struct file *f, struct poll_entry *e)
 {
     struct event *v = f->priv;
@@ -145,7 +160,7 @@ int eventfd_create_file(uint32_t initial, bool semaphore, bool nonblock, struct 
             npp_free(v, sizeof(*v));
         return file_why_not();
     }
-    spin_init(&v->lock, "eventfd", RANK_EVENT, IPL_ASTDEL);
+    spin_init(&v->lock, "eventfd", RANK_EVENT, IPL_DEVICE);
     wait_queue_init(&v->readers, "eventfd read");
     wait_queue_init(&v->writers, "eventfd write");
     poll_source_init(&v->polled);

@@ -14,6 +14,7 @@ struct validate;
 struct mm_object;
 struct poll_entry;
 struct epoll_item;
+struct block_volume;
 
 /* Kernel memory that a file is read into. */
 struct file_part {
@@ -116,6 +117,9 @@ int pipe_inode(struct file *f, struct inode **out);
 /* Create the tree with /dev and /tmp, add the files of the initrd, and start the terminal and the
  * streams. Called once, at boot. */
 void io_boot(const void *initrd, uint64_t nbytes);
+
+/* The volume of an open disk; NULL: f is none. (disk_file.c) */
+struct block_volume *disk_file_volume(const struct file *f);
 
 /* The self-check (mm/check/validate.h): count the pages of all files and pipes, whoever holds them.
  * All other threads are stopped. */

@@ -7,6 +7,10 @@
 
 /* Create a counter. *out: its file with one reference. -ENFILE, -ENOMEM. */
 int eventfd_create_file(uint32_t initial, bool semaphore, bool nonblock, struct file **out);
+/* Is f such a counter? */
+bool eventfd_is(const struct file *f);
+/* Add 1 to it, if there is room. Any IPL up to IPL_DEVICE, spinlocks below RANK_EVENT. */
+void eventfd_add(struct file *f);
 
 /* Create a timer, off, of the wall clock or the monotonic one. *out: its file with one reference.
  * -ENFILE (also: the user may have no more timers), -ENOMEM. */

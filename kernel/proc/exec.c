@@ -22,6 +22,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/io/random.h"
+#include "kernel/proc/aio.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/channels.h"
 #include "kernel/proc/fdtable.h"
@@ -269,7 +270,10 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     if (unlikely(files != p->files))
         fdtable_release(process_change_files(p, files));
     posix_timers_end(p);
-    process_channels_end(p);
+    p->exec_wait = &(struct exec_wait){a, old};
+    process_channels_end(p); /* waits for disks that move data from or to the old space */
+    p->exec_wait = NULL;
+    process_aio_end(p);
     path_before = set_program(p, path, x, a);
     process_events_exec(p); /* without an exit routine: kernel/sys/vms/process.c */
     fdtable_exec(files);

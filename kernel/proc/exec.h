@@ -23,10 +23,11 @@ struct exec_args {
     uint8_t *page[EXEC_ARG_PAGES]; /* KSEG addresses of the first npages; allocated as needed */
 };
 
-/* What exec has allocated for the new program (process.exec_wait). */
+/* What exec holds while it waits (process.exec_wait). */
 struct exec_wait {
     const struct exec_args *args;
-    struct aspace *space;
+    struct aspace
+        *space; /* with a reference: of the new program, or later of the old one, or NULL */
 };
 
 void exec_args_init(struct exec_args *a);

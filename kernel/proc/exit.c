@@ -33,6 +33,7 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/aio.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/channels.h"
 #include "kernel/proc/fdtable.h"
@@ -318,6 +319,7 @@ static void give_back(struct process *p)
         sem_end(&p->sem_undos);
     files = process_change_files(p, NULL);
     process_channels_end(p); /* while there are its logical names */
+    process_aio_end(p);
     fdtable_release(files);
     lnm_space_free(p->names);
     p->names = NULL;

@@ -25,6 +25,7 @@
 #include "kernel/sched/perturb.h"
 #include "mm/check/census.h"
 #include "mm/pool/pool.h"
+#include "mm/space/pin.h"
 
 #define STATUS_NOT_FOUND 127 /* as shells report it */
 #define STATUS_NOT_RUN   126
@@ -34,6 +35,8 @@ enum result_kind { RESULT_EXIT, RESULT_SIGNAL, RESULT_PANIC, RESULT_SHUTDOWN };
 /* ENV: what a shell at a terminal reads first (userland/etc/shrc). */
 static const char *const environment[] = {
     "PATH=/bin:/tests:/bench", "HOME=/", "TERM=vt100", "USER=root", "ENV=/etc/shrc", "PWD=/"};
+
+static struct aspace *own_space(void) { return process_self()->aspace; }
 
 static struct { /* constant once the first process runs */
     const char *argv;
@@ -132,6 +135,7 @@ void process_start_first(const char *argv, size_t nbytes, bool command)
     first.command = command;
     p->files = fdtable_create();
     rlimit_boot(p);
+    aspace_self = own_space;
     p->fs = &p->own_fs;
     fs_init(p->fs, 022);
     p->sig = sighand_create();

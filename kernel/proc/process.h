@@ -33,6 +33,7 @@ struct lnm_space;
 struct posix_timers;
 struct program_path;
 struct qio_channels;
+struct aio_table;
 struct sched_group;
 struct sighand;
 struct signal_info;
@@ -138,8 +139,8 @@ struct process {
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
-    /* What an exec holds that waits until it is the only thread, or NULL. Its own; others read it
-     * only while all threads are stopped (validate.c). */
+    /* What an exec holds that waits until it is the only thread, or for disks; or NULL. Its own;
+     * others read it only while all threads are stopped (validate.c). */
     struct exec_wait *exec_wait;
     struct mutex brk_mutex;        /* MUTEX_PROCESS: serialises brk and setitimer calls */
     vaddr_t brk_start, brk;        /* brk_mutex, unless process_alone */
@@ -157,6 +158,7 @@ struct process {
     struct event_owner *events;
     /* Its channels to devices (kernel/qio), from the first one on; NULL: none. As `events`. */
     struct qio_channels *channels;
+    struct aio_table *aio;       /* contexts of io_setup, NULL: none yet; as `events` */
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
     vaddr_t exit_routine;        /* what $FORCEX calls, as an AST, 0: unknown; table lock */
     struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */

@@ -7,8 +7,9 @@
  * A stopped thread that waits for an event holds no page outside of structures: what it works on
  * belongs to its address space, its open files, an object or a pool. Exec waits for mutexes, and a
  * thread that waits for a mutex is not stopped; only while it waits until it is the only thread of
- * its process it may be, and then process.exec_wait shows its pages. A call that waits with other
- * pages must show them here too, or the check reports them as lost.
+ * its process, or for requests to disks from the old program, it may be, and then process.exec_wait
+ * shows its pages. A call that waits with other pages must show them here too, or the check reports
+ * them as lost.
  */
 #include "kernel/proc/validate.h"
 
@@ -31,7 +32,8 @@ static enum process_visit space_of(struct process *p, void *arg)
     if (p->exec_wait) {
         const struct exec_args *a = p->exec_wait->args;
 
-        validate_aspace(arg, p->exec_wait->space);
+        if (p->exec_wait->space)
+            validate_aspace(arg, p->exec_wait->space);
         for (unsigned k = 0; k < a->npages; k++)
             validate_page(arg, paddr_to_pfn(kseg_paddr(a->page[k])), VALIDATE_PIPE);
     }
@@ -42,7 +44,7 @@ static enum process_visit one_reference(struct process *p, void *arg)
 {
     if (p->aspace)
         validate_space_refs(arg, p->aspace);
-    if (p->exec_wait)
+    if (p->exec_wait && p->exec_wait->space)
         validate_space_refs(arg, p->exec_wait->space);
     return PROCESS_NEXT;
 }

@@ -150,6 +150,9 @@ void validate_active(struct validate *v, pfn_t pfn, enum validate_kind kind, enu
                        validate_entry(pfn.n), type, owner, offset);
 }
 
+/* References to a private page by PTEs: all but those of pins. */
+static uint32_t mapped(const struct page *p) { return p->refcnt - p->share; }
+
 /* The first PTE of a private page has been found. */
 static void private_first(struct validate *v, pfn_t pfn, uint64_t pte)
 {
@@ -158,9 +161,10 @@ static void private_first(struct validate *v, pfn_t pfn, uint64_t pte)
     if (!mark(v, pfn.n, VALIDATE_PRIVATE))
         return;
     p->ptes = 1;
-    v->partly += p->refcnt > 1;
-    if (p->state != PAGE_ACTIVE || p->type != PAGE_T_PROCESS || p->offset != 0 || p->refcnt == 0 ||
-        (p->owner != 0 && (p->owner != pte || p->refcnt != 1)))
+    v->partly += mapped(p) > 1;
+    v->pins += p->share;
+    if (p->state != PAGE_ACTIVE || p->type != PAGE_T_PROCESS || p->offset != 0 || mapped(p) == 0 ||
+        (p->owner != 0 && (p->owner != pte || mapped(p) != 1)))
         validate_error(v, "page %lx: %s; it is private, mapped by the PTE at %lx", pfn.n,
                        validate_entry(pfn.n), pte);
 }
@@ -171,12 +175,25 @@ void validate_private(struct validate *v, pfn_t pfn, uint64_t pte)
     struct page *p = page_of(pfn);
 
     if (!bits || !bitmap_test(bits, pfn.n % GROUP_PAGES) || p->type != PAGE_T_PROCESS ||
-        p->ptes >= p->refcnt) { /* also the one that is too many: it is marked already */
+        p->ptes >= mapped(p)) { /* also the one that is too many: it is marked already */
         private_first(v, pfn, pte);
         return;
     }
     p->ptes++;
-    v->partly -= p->ptes == p->refcnt;
+    v->partly -= p->ptes == mapped(p);
+}
+
+void validate_pin(struct validate *v, pfn_t pfn)
+{
+    const uint64_t *bits = pfn.n < page_end ? v->groups[pfn.n >> GROUP_SHIFT] : NULL;
+    struct page *p = page_of(pfn);
+
+    v->pins_found++;
+    if (!bits || p->state != PAGE_ACTIVE || p->type != PAGE_T_PROCESS || p->share == 0)
+        validate_error(v, "page %lx is pinned: %s", pfn.n, validate_entry(pfn.n));
+    else if (mapped(p) == 0 && !bitmap_test(bits, pfn.n % GROUP_PAGES) &&
+             mark(v, pfn.n, VALIDATE_PIPE))
+        v->pins += p->share;
 }
 
 void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind)
@@ -362,8 +379,8 @@ static void all_ptes_found(struct validate *v, uint64_t n)
 {
     const struct page *p = &page_db[n];
 
-    if (p->state == PAGE_ACTIVE && p->type == PAGE_T_PROCESS && p->refcnt > 1 &&
-        p->ptes != p->refcnt)
+    if (p->state == PAGE_ACTIVE && p->type == PAGE_T_PROCESS && mapped(p) > 1 &&
+        p->ptes != mapped(p))
         validate_error(v, "page %lx is mapped by %u PTEs: %s", n, p->ptes, validate_entry(n));
 }
 
@@ -455,6 +472,8 @@ void validate_end(struct validate *v, struct validate_result *r)
     accounts_of_pages(v);
     if (v->mapped != v->listed)
         validate_error(v, "%lu entries map objects, the objects know %lu", v->mapped, v->listed);
+    if (v->pins != v->pins_found)
+        validate_error(v, "private pages have %lu pins, %lu are known", v->pins, v->pins_found);
     v->r.total = page_total;
     v->r.moved = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) != v->fluid_at_begin ||
                  npp_total_pages() != v->npool_at_begin;

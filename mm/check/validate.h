@@ -66,6 +66,9 @@ void validate_end(struct validate *v, struct validate_result *r);
 
 /* Count an active page of type PAGE_T_SYSTEM with one reference and owner 0. */
 void validate_page(struct validate *v, pfn_t pfn, enum validate_kind kind);
+/* Count a pin of a private page (mm/space/pin.h), and the page if no PTE maps it any more. Called
+   for each pin before the address spaces are checked. */
+void validate_pin(struct validate *v, pfn_t pfn);
 /* Count a page that has left its object while a request to a device still refers to it. */
 void validate_left_page(struct validate *v, pfn_t pfn);
 /* Check the object of a file, which holds one reference to it. A second call for the same object

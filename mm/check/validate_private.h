@@ -16,14 +16,15 @@ struct validate {
     uint64_t ngroups;
     struct validate_stretch *stretches; /* counted without entries; ascending */
     uint64_t nstretches, stretches_max;
-    uint64_t huge;           /* uses of huge pages: by sections and private mappings */
-    uint64_t promised;       /* pages promised to reservations and sections, not allocated */
-    uint64_t reserved;       /* pages of reservations that are allocated */
-    uint64_t partly;         /* private pages with fewer PTEs than references so far */
-    uint64_t mapped, listed; /* map entries with objects: in spaces, on objects' lists */
-    int64_t fluid_at_begin;  /* fluid_available */
-    uint64_t npool_at_begin; /* npp_total_pages() */
-    uint16_t epoch;          /* number of this check, never 0 */
+    uint64_t huge;             /* uses of huge pages: by sections and private mappings */
+    uint64_t promised;         /* pages promised to reservations and sections, not allocated */
+    uint64_t reserved;         /* pages of reservations that are allocated */
+    uint64_t partly;           /* private pages with fewer PTEs than references so far */
+    uint64_t pins, pins_found; /* of private pages: as these count, as who has them says */
+    uint64_t mapped, listed;   /* map entries with objects: in spaces, on objects' lists */
+    int64_t fluid_at_begin;    /* fluid_available */
+    uint64_t npool_at_begin;   /* npp_total_pages() */
+    uint16_t epoch;            /* number of this check, never 0 */
 };
 
 /* Count page n, whose entry must have this state. */

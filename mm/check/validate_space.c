@@ -142,7 +142,8 @@ static void private_pte(struct space_walk *w, const struct map_entry *e, const p
 {
     w->rss++;
     validate_private(w->v, pte_pfn(*p), kseg_paddr(p).a);
-    if (page_of(pte_pfn(*p))->refcnt > 1 && (*p & (PTE_UWE | PTE_KWE)))
+    if (page_of(pte_pfn(*p))->refcnt - page_of(pte_pfn(*p))->share > 1 &&
+        (*p & (PTE_UWE | PTE_KWE)))
         wrong(w, va, *p, 3, "may write a page that is to be copied");
     else if (too_much(e, *p) || pte_gh(*p))
         wrong(w, va, *p, 3, "says more than its entry");

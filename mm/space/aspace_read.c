@@ -36,15 +36,24 @@ bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v)
     return e != NULL;
 }
 
+/* How many PTEs map a private page: its references but for those of pins. A pin that ends between
+ * the two loads still counts; none begins for a page that several PTEs map, or without the mutex of
+ * the space that maps it. */
+static uint32_t users_of(pfn_t pfn)
+{
+    const struct page *p = page_of(pfn);
+    uint32_t refs = __atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE);
+
+    return refs - __atomic_load_n(&p->share, __ATOMIC_RELAXED);
+}
+
 /* How many mappings share the page that the PTE maps. It may be freed meanwhile, but its entry in
  * the database stays readable. */
 static uint64_t sharers_of(const struct map_entry *e, pte_t pte)
 {
     if (e->ops->sharers)
         return e->ops->sharers(e, pte);
-    return e->object && !pte_is_private(pte)
-               ? object_mappers(e->object)
-               : __atomic_load_n(&page_of(pte_pfn(pte))->refcnt, __ATOMIC_RELAXED);
+    return e->object && !pte_is_private(pte) ? object_mappers(e->object) : users_of(pte_pfn(pte));
 }
 
 /* Count what the PTE maps, of huge pages all that lies under its hint. Returns its bytes. */
@@ -102,8 +111,7 @@ static bool may_write(pte_t pte)
 {
     if (pte & PTE_UWE)
         return true;
-    return pte_is_private(pte) &&
-           __atomic_load_n(&page_of(pte_pfn(pte))->refcnt, __ATOMIC_ACQUIRE) == 1;
+    return pte_is_private(pte) && users_of(pte_pfn(pte)) == 1;
 }
 
 /*

@@ -33,6 +33,7 @@
 #include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
+#include "mm/space/pin.h"
 #include "mm/space/region.h"
 
 #define FORGET_AFTER 32u
@@ -40,6 +41,7 @@
 /* Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
    that the caller names. */
 struct fork_noted {
+    bool pinned; /* there are pages that a device may be writing (mm/space/pin.h) */
     unsigned n;
     struct noted_page {
         const struct map_entry *e; /* of the parent */
@@ -50,7 +52,9 @@ struct fork_noted {
 static void __attribute__((noinline)) note(struct fork_noted *noted, const struct map_entry *e,
                                            pte_t *p, pte_t *to)
 {
-    if (noted->n < FORK_SOON)
+    if (__atomic_load_n(&page_of(pte_pfn(*p))->soon, __ATOMIC_RELAXED) == PAGE_PINNED)
+        noted->pinned = true;
+    else if (noted->n < FORK_SOON)
         noted->page[noted->n++] = (struct noted_page){e, p, to};
 }
 
@@ -310,6 +314,84 @@ static int __attribute__((noinline)) copy_soon(struct aspace *src, struct aspace
     return 0;
 }
 
+/* ---- pinned pages ---- */
+
+/* The child cannot get a copy of a pinned page, and is not going to begin: it loses the page, which
+   the parent can write again. */
+static void take_back(struct aspace *dst, const struct noted_page *k)
+{
+    pfn_t pfn = pte_pfn(pt_load(k->to));
+
+    pt_store(k->to, 0);
+    pt_count(k->to, -1);
+    page_table_sub_rss(&dst->pt, 1);
+    (void)page_unref_shared(pfn);
+    __atomic_store_n(&page_of(pfn)->owner, kseg_paddr(k->p).a, __ATOMIC_RELAXED);
+    pt_store(k->p, pte_make(pfn, pt_user_bits(k->e->prot, true)));
+}
+
+/* A page with the mark of pins is shared with the child. While it is pinned the parent is its only
+   user but for this child, and is that again afterwards. err, if not 0: the child is not going to
+   begin. Returns it, or -EINTR or -ENOMEM. */
+static int part_page(struct aspace *dst, const struct noted_page *k, int err)
+{
+    pfn_t pfn = pte_pfn(pt_load(k->p)), copy;
+    struct page *page = page_of(pfn);
+
+    if (__atomic_load_n(&page->share, __ATOMIC_RELAXED) == 0) {
+        __atomic_store_n(&page->soon, 0, __ATOMIC_RELAXED);
+        return err;
+    }
+    if (!err && thread_killed())
+        err = -EINTR;
+    if (!err && page_alloc(0, PAGE_T_PROCESS, dst->pt.home_rad, &copy) != 0)
+        err = -ENOMEM;
+    if (err) {
+        take_back(dst, k);
+        return err;
+    }
+    copy_for_child(k, copy);
+    __atomic_store_n(&page->owner, kseg_paddr(k->p).a, __ATOMIC_RELAXED);
+    pt_store(k->p, pte_make(pfn, pt_user_bits(k->e->prot, true)));
+    return 0;
+}
+
+/* The same for the pages of e. */
+static int part_entry(struct aspace *src, const struct map_entry *e, struct aspace *dst, int err)
+{
+    vaddr_t va = e->start;
+
+    while ((va = pt_skip_holes(&dst->pt, va, e->end)) < e->end) {
+        pte_t *to = pt_lookup(&dst->pt, va, 3), *p = pt_lookup(&src->pt, va, 3);
+        uint64_t n = MIN(PTES_PER_PAGE - pte_l3_index(va), (e->end - va) >> PAGE_SHIFT);
+
+        for (uint64_t i = 0; i < n; i++) {
+            const struct noted_page k = {e, p + i, to + i};
+            pte_t pte = pt_load(k.to);
+
+            if (pte && pte_is_private(pte) &&
+                __atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED) == PAGE_PINNED)
+                err = part_page(dst, &k, err);
+        }
+        va += n << PAGE_SHIFT;
+    }
+    return err;
+}
+
+/* Give the child copies of the pages that a device may be writing, or, if the fork fails, nothing;
+   the parent keeps them, and can write them as before. All are seen to, whatever happens: others
+   may share the parent's space. But none is copied after an error, which is passed on. The parent's
+   translations have been flushed. err, -EINTR or -ENOMEM. */
+static int __attribute__((noinline)) part_pinned(struct aspace *src, struct aspace *dst, int err)
+{
+    const struct map_entry *e;
+
+    list_for_each_entry(e, &src->entries, link)
+        if (e->ops == &anon_ops && !(e->flags & MAPF_SHARED))
+            err = part_entry(src, e, dst, err);
+    return err;
+}
+
 struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsigned n)
 {
     struct aspace *dst = aspace_new(src->pt.home_rad);
@@ -327,6 +409,7 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
     }
     dst->next_region_id = src->next_region_id;
     noted.n = 0;
+    noted.pinned = false;
     dst->noted = &noted;
     err = region_fork_locked(src, dst);
     if (!err)
@@ -341,6 +424,8 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
     tb_gather_begin(&g, &src->pt.loaded, TB_FORK);
     g.nvas = TB_GATHER_VAS + 1; /* everything */
     tb_gather_flush(&g);
+    if (unlikely(noted.pinned))
+        err = part_pinned(src, dst, err);
     if (!err)
         err = copy_soon(src, dst, soon, n, &noted);
     dst->noted = NULL;

@@ -61,6 +61,10 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
     pages -= (long)n;
 }
 
+static long unpinned;
+
+void page_unpin(pfn_t pfn) { unpinned += (long)pfn.n; }
+
 struct account accounts[ACCOUNTS_MAX];
 
 /* ---- the device ---- */
@@ -324,6 +328,121 @@ static void test_memory(void)
     ok(!block_new(&volume, BLOCK_FLUSH, 0, 0) && all_free(), "a user's limit counts");
 }
 
+/* ---- requests that nobody waits for ---- */
+
+static unsigned called;
+
+static void ended(struct block_request *r)
+{
+    if (!spin_held(&disk.lock) || !r->finished || r->owner != &called)
+        abort();
+    called++;
+}
+
+static struct block_request *send_off(enum block_kind kind, uint64_t sector)
+{
+    struct block_request *r = make(kind, sector);
+
+    r->ended = ended;
+    r->owner = &called;
+    block_submit(r);
+    return r;
+}
+
+static void test_ended(void)
+{
+    struct block_request *a, *b, *c;
+
+    begin();
+    room = 1;
+    called = 0;
+    a = send_off(BLOCK_WRITE, 0);
+    b = send_off(BLOCK_WRITE, 1);
+    end_request(0, 0);
+    ok(called == 1 && a->finished && !b->finished, "who has asked is told of the end");
+    block_drop(a);
+    block_drop(b);
+    end_request(0, 0);
+    serve(0);
+    ok(called == 1 && all_free(), "but not of a request that was dropped");
+    a = send_off(BLOCK_WRITE, 0);
+    b = send_off(BLOCK_WRITE, 1);
+    c = send_off(BLOCK_FLUSH, 2);
+    block_leave(a);
+    block_leave(b);
+    block_leave(c);
+    end_request(0, 0);
+    ok(nwith == 1 && with_device[0] == b, "what was left is carried out");
+    end_request(0, 0);
+    ok(nwith == 1 && with_device[0] == c, "in order");
+    end_request(0, 0);
+    serve(0);
+    ok(called == 1 && all_free(), "and freed without a word");
+    a = send_off(BLOCK_WRITE, 0);
+    block_leave(a);
+    end_request(0, IO);
+    ok(nwith == 1 && with_device[0] == a, "a write that was left is tried again");
+    end_request(0, 0);
+    serve(0);
+    ok(called == 1 && all_free(), "until it succeeds");
+    a = send_off(BLOCK_WRITE, 0);
+    block_leave(a);
+    for (unsigned k = 0; k < BLOCK_TRIES && nwith; k++)
+        end_request(0, IO);
+    serve(0);
+    ok(called == 1 && all_free(), "or has failed as often as others may");
+    a = send_off(BLOCK_READ, 0);
+    end_request(0, 0);
+    block_leave(a);
+    ok(called == 2 && all_free(), "or at once, if it has ended");
+    a = send_off(BLOCK_WRITE, 0);
+    b = send_off(BLOCK_WRITE, 1);
+    block_leave(a);
+    block_leave(b);
+    serve(a->started_ns + BLOCK_SILENCE_S * NS_PER_S + 1);
+    ok(disk.failed && blocks == 1, "a device that fails keeps what it has");
+    end_request(0, 0);
+    serve(0);
+    ok(called == 2 && all_free(), "until it answers");
+    a = send_off(BLOCK_READ, 0);
+    ok(called == 3 && a->err == IO, "later ones end at once");
+    block_drop(a);
+}
+
+static void test_barrier(void)
+{
+    struct block_request *w;
+
+    begin();
+    is(block_settle(&volume), 0, "without writes nothing is to be waited for");
+    w = send(BLOCK_WRITE, 0);
+    fail_at = 1;
+    is(block_settle(&volume), -ENOMEM, "a wait needs memory");
+    end_request(0, 0);
+    block_drop(w);
+    ok(all_free(), "all are freed");
+}
+
+static void test_pinned(void)
+{
+    const pfn_t page[2] = {{7}, {30}};
+    struct block_request *r;
+
+    begin();
+    unpinned = 0;
+    fail_at = 1;
+    ok(!block_new_pinned(&volume, BLOCK_READ, 0, 8192, 512, page, 2) && !unpinned,
+       "no memory, no request");
+    r = block_new_pinned(&volume, BLOCK_READ, 0, 8192, 512, page, 2);
+    ok(!pages && r->skip == 512 && r->page[1].n == 30, "the pages are somebody's");
+    block_submit(r);
+    block_drop(r);
+    is(unpinned, 0, "they stay pinned until the device has answered");
+    end_request(0, 0);
+    serve(0);
+    ok(unpinned == 37 && all_free(), "and are unpinned by the thread");
+}
+
 /* ---- random operations ---- */
 
 #define MOST 300u
@@ -473,6 +592,9 @@ int main(void)
     test_dropped();
     test_late();
     test_memory();
+    test_ended();
+    test_barrier();
+    test_pinned();
     test_random();
     test_tables();
     return tap_done();

@@ -20,6 +20,7 @@
 #define SS$_GPTFULL         196
 #define SS$_GSDFULL         204
 #define SS$_LCKPAGFUL       212
+#define SS$_ILLBLKNUM       220
 #define SS$_ILLEFC          236
 #define SS$_ILLIOFUNC       244
 #define SS$_ILLPAGCNT       252
@@ -46,6 +47,7 @@
 #define SS$_NOLOGNAM        444
 #define SS$_NOTFILEDEV      460
 #define SS$_PAGOWNVIO       492
+#define SS$_PARITY          500
 #define SS$_PSTFULL         524
 #define SS$_RESULTOVF       532
 #define SS$_SECTBLFUL       540
@@ -53,6 +55,7 @@
 #define SS$_UNASEFC         564
 #define SS$_VASFULL         580
 #define SS$_VECINUSE        588
+#define SS$_WRITLCK         604
 #define SS$_IVCHNLSEC       620
 #define SS$_NOMBX           628
 #define SS$_NOSUCHNODE      652

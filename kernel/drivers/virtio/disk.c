@@ -56,11 +56,14 @@ static void prepare(struct block_disk *d, struct block_request *r)
     own->status = STATUS_NONE;
     *s++ = (struct virtio_segment){.address = kseg_paddr(&own->header).a,
                                    .nbytes = sizeof(own->header)};
-    for (uint32_t k = 0; k < r->npages; k++)
-        *s++ = (struct virtio_segment){
-            .address = pfn_to_paddr(r->page[k]).a,
-            .nbytes = (uint32_t)MIN(r->nbytes - k * PAGE_SIZE, PAGE_SIZE),
-            .flags = reads ? VIRTIO_WRITE : 0};
+    for (uint32_t k = 0, left = r->nbytes, skip = r->skip; k < r->npages; k++, skip = 0) {
+        uint32_t n = (uint32_t)MIN(left, PAGE_SIZE - skip);
+
+        *s++ = (struct virtio_segment){.address = pfn_to_paddr(r->page[k]).a + skip,
+                                       .nbytes = n,
+                                       .flags = reads ? VIRTIO_WRITE : 0};
+        left -= n;
+    }
     *s++ = (struct virtio_segment){
         .address = kseg_paddr(&own->status).a, .nbytes = 1, .flags = VIRTIO_WRITE};
     own->segments = (uint32_t)(s - own->table);
@@ -95,16 +98,17 @@ static unsigned take(struct block_disk *d, unsigned most)
     struct virtio_disk *v = d->device;
     unsigned n;
 
-    for (n = 0; n < most; n++) {
+    for (n = 0; n < most && virtio_queue_answered(&v->ring); n++) {
         ipl_t ipl = spin_lock(&d->lock);
         uint32_t nbytes = 0;
         struct block_request *r = virtio_queue_take(&v->ring, &nbytes, &v->refused);
 
+        if (r)
+            block_ended_locked(d, r, is_right((struct own *)r->own, nbytes) ? 0 : -EIO);
         spin_unlock(&d->lock, ipl);
-        if (!r)
-            break;
-        block_ended(d, r, is_right((struct own *)r->own, nbytes) ? 0 : -EIO);
     }
+    if (n)
+        block_ended_all(d);
     return n;
 }
 

@@ -54,21 +54,27 @@ int virtio_queue_add(struct virtio_queue *q, struct virtio_segment *table, unsig
     q->ring[id] = (struct virtio_segment){.address = kseg_paddr(table).a,
                                           .nbytes = (uint32_t)(n * sizeof(*table)),
                                           .flags = VIRTIO_INDIRECT};
-    q->available->ring[q->added % q->size] = id;
+    q->available->ring[q->added & (q->size - 1)] = id;
     q->added++;
     /* The device reads the entry after it has read the index. */
     __atomic_store_n(&q->available->index, q->added, __ATOMIC_RELEASE);
     return id;
 }
 
+bool virtio_queue_answered(const struct virtio_queue *q)
+{
+    return __atomic_load_n(&q->seen, __ATOMIC_RELAXED) !=
+           __atomic_load_n(&q->used->index, __ATOMIC_RELAXED);
+}
+
 void *virtio_queue_take(struct virtio_queue *q, uint32_t *nbytes, uint32_t *bad)
 {
     while (q->seen != __atomic_load_n(&q->used->index, __ATOMIC_ACQUIRE)) {
-        uint32_t id = q->used->ring[q->seen % q->size].id;
+        uint32_t id = q->used->ring[q->seen & (q->size - 1)].id;
         void *owner;
 
-        *nbytes = q->used->ring[q->seen % q->size].nbytes;
-        q->seen++;
+        *nbytes = q->used->ring[q->seen & (q->size - 1)].nbytes;
+        __atomic_store_n(&q->seen, (uint16_t)(q->seen + 1), __ATOMIC_RELAXED);
         owner = id < q->size ? q->owner[id] : NULL;
         if (owner) {
             q->owner[id] = NULL;

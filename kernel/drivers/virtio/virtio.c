@@ -116,8 +116,12 @@ static void interrupted(void *arg)
 {
     struct virtio_device *d = arg;
 
-    if (io_in8(d->port + REG_INTERRUPT))
+    if (io_in8(d->port + REG_INTERRUPT)) {
+        /* The driver looks at the ring (virtio_queue_answered) after this and not before: what is
+         * answered from now on raises another interrupt, what was answered before is seen. */
+        io_barrier();
         d->interrupt(d->arg);
+    }
 }
 
 int virtio_start(struct virtio_device *d, void (*interrupt)(void *arg), void *arg)

@@ -48,7 +48,7 @@ struct virtio_queue {
     uint32_t size;  /* constant */
     uint32_t nfree;
     uint16_t added;  /* requests made available so far */
-    uint16_t seen;   /* answers taken so far */
+    uint16_t seen;   /* answers taken so far; atomic */
     uint16_t number; /* constant */
 };
 
@@ -85,6 +85,9 @@ uint64_t virtio_config(const struct virtio_device *d, unsigned offset, unsigned 
  * the queue holds are with the device. virtio_queue_notify() tells the device. */
 int virtio_queue_add(struct virtio_queue *q, struct virtio_segment *table, unsigned n, void *owner);
 void virtio_queue_notify(const struct virtio_device *d, const struct virtio_queue *q);
+/* Has the device answered a request that was not taken? By a caller that does not serialise: may be
+ * out of date. */
+bool virtio_queue_answered(const struct virtio_queue *q);
 /* The self-check (mm/check/validate.h): count the queue's pages. */
 void virtio_queue_validate(struct validate *v, const struct virtio_queue *q);
 /* The owner of the next request that the device has answered; NULL: there is none. *nbytes is how

@@ -2,6 +2,7 @@
  * POSIX system calls by Linux/Alpha number (asm/unistd.h). Any other number is for
  * syscall_missing(). The table is constant.
  */
+#include "kernel/sys/posix/aio.h"
 #include "kernel/sys/posix/event.h"
 #include "kernel/sys/posix/file.h"
 #include "kernel/sys/posix/ipc.h"
@@ -198,6 +199,11 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [394] = {CALL(6, sys_futex)},
     [395] = {CALL(3, sys_sched_setaffinity)},
     [396] = {CALL(3, sys_sched_getaffinity)},
+    [398] = {CALL(2, sys_io_setup)},
+    [399] = {CALL(1, sys_io_destroy)},
+    [400] = {CALL(5, sys_io_getevents)},
+    [401] = {CALL(3, sys_io_submit)},
+    [402] = {CALL(3, sys_io_cancel)},
     [405] = {CALL(1, sys_exit_group), .flags = SYS_FULL_FRAME},
     [407] = {CALL(1, sys_epoll_create)},
     [408] = {CALL(4, sys_epoll_ctl)},
@@ -288,6 +294,7 @@ const struct syscall_entry posix_calls[POSIX_CALLS] = {
     [520] = {CALL(6, sys_preadv2)},
     [521] = {CALL(6, sys_pwritev2)},
     [522] = {CALL(5, sys_statx)},
+    [523] = {CALL(6, sys_io_pgetevents)},
     [528] = {CALL(3, sys_statfs64)},
     [529] = {CALL(3, sys_fstatfs64)},
     [530] = {CALL(0, sys_getegid)},

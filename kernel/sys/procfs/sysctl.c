@@ -3,6 +3,7 @@
  * them. None can be written: sethostname and setdomainname, or sysman, change what can be changed.
  */
 #include "kernel/drivers/virtio/entropy.h"
+#include "kernel/io/aio.h"
 #include "kernel/io/file.h"
 #include "kernel/io/inotify.h"
 #include "kernel/io/random.h"
@@ -101,6 +102,8 @@ static const struct proc_entry kernel_names[] = {
     PROC_TEXT("version", show_VERSION),
 };
 
+SHOW_NUMBER(aio_max, AIO_TOTAL)
+SHOW_NUMBER(aio_nr, aio_reserved())
 SHOW_NUMBER(nr_open, FD_MAX)
 SHOW_NUMBER(pipe_max_size, PIPE_BYTES)
 
@@ -127,6 +130,7 @@ static const struct proc_entry mqueue_names[] = {
 };
 
 static const struct proc_entry fs_names[] = {
+    PROC_TEXT("aio-max-nr", show_aio_max),       PROC_TEXT("aio-nr", show_aio_nr),
     PROC_FOLDER("mqueue", mqueue_names),         PROC_FOLDER("inotify", inotify_names),
     PROC_TEXT("nr_open", show_nr_open),          PROC_TEXT("pipe-max-size", show_pipe_max_size),
     PROC_TEXT("protected_fifos", show_always),   PROC_TEXT("protected_hardlinks", show_always),

@@ -7,6 +7,7 @@
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/device.h"
+#include "kernel/sys/vms/disk.h"
 #include "kernel/sys/vms/lnm.h"
 
 /* AGN$M_READONLY and CMB$M_READONLY, and so on, have the same values. */
@@ -75,6 +76,7 @@ cond_t vms_assign(uint64_t devnam, uint64_t chan, uint64_t acmode, uint64_t mbxn
     if (status != SS$_NORMAL)
         return status;
     status = d.kind == VMS_DEVICE_MAILBOX ? mailbox_assign(&who, d.unit, readable, writable, &c)
+             : d.kind == VMS_DEVICE_DISK  ? vms_disk_assign(&d, readable, writable, &c)
                                           : vms_terminal_assign(&d, &c);
     return status == SS$_NORMAL ? enter(who.channels, c, chan) : status;
 }

@@ -13,6 +13,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
+#include "kernel/block/block.h"
 #include "kernel/proc/channels.h"
 #include "kernel/proc/creds.h"
 #include "kernel/sys/vms/args.h"
@@ -111,6 +112,27 @@ static const struct fixed {
     {"NL", "/dev/null", 0},         {"NLA0", "/dev/null", 0},
 };
 
+/* A disk or partition, by the name that show device prints, in upper case. */
+static bool disk_of(const char *s, uint32_t n, struct vms_device *d)
+{
+    for (unsigned minor = 0; minor < BLOCK_DISKS * BLOCK_VOLUMES; minor++) {
+        const struct block_volume *v = block_volume(minor);
+        char name[BLOCK_NAME];
+
+        if (!v)
+            continue;
+        str_copy(name, v->name, sizeof(name));
+        upcase(name, (uint32_t)strlen(name));
+        if (strlen(name) != n || memcmp(name, s, n) != 0)
+            continue;
+        d->kind = VMS_DEVICE_DISK;
+        d->unit = minor;
+        (void)format(d->path, sizeof(d->path), "/dev/%s", v->name);
+        return true;
+    }
+    return false;
+}
+
 static bool device_of(const char *s, uint32_t n, struct vms_device *d)
 {
     uint32_t unit;
@@ -125,6 +147,8 @@ static bool device_of(const char *s, uint32_t n, struct vms_device *d)
         (void)format(d->path, sizeof(d->path), "/dev/pts/%u", unit);
         return true;
     }
+    if (disk_of(s, n, d))
+        return true;
     for (unsigned i = 0; i < ARRAY_SIZE(fixed); i++) {
         if (strlen(fixed[i].name) != n || memcmp(fixed[i].name, s, n) != 0)
             continue;

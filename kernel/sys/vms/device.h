@@ -5,11 +5,16 @@
 
 #include "kernel/qio/mailbox.h"
 
-enum vms_device_kind { VMS_DEVICE_MAILBOX, VMS_DEVICE_PATH, VMS_DEVICE_DESCRIPTOR };
+enum vms_device_kind {
+    VMS_DEVICE_MAILBOX,
+    VMS_DEVICE_PATH,
+    VMS_DEVICE_DESCRIPTOR,
+    VMS_DEVICE_DISK
+};
 
 struct vms_device {
     enum vms_device_kind kind;
-    uint32_t unit; /* of a mailbox; a descriptor's number */
+    uint32_t unit; /* of a mailbox; a descriptor's number; of a disk, minor part of its number */
     char path[24]; /* of the file that stands for it */
 };
 

@@ -1,7 +1,6 @@
 /*
  * $GETDVI: information on a device, which a channel or a name leads to. All facts are noted before
- * the first item is answered. Items that describe volumes are not implemented: no channel leads to
- * a disk.
+ * the first item is answered. Items that describe volumes are not implemented.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/megalith/devices.h"
@@ -14,6 +13,7 @@
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/device.h"
+#include "kernel/sys/vms/disk.h"
 #include "kernel/sys/vms/items.h"
 #include "kernel/sys/vms/terminal.h"
 
@@ -61,6 +61,19 @@ static void terminal_noted(const struct file *file, struct facts *f)
     str_copy(f->name, t.name, sizeof(f->name));
 }
 
+static void disk_noted(const struct block_volume *v, struct facts *f)
+{
+    *f = (struct facts){.characteristics = DEV$M_SHR | DEV$M_AVL | DEV$M_IDV | DEV$M_RND |
+                                           (v->disk->read_only ? DEV$M_SWL : DEV$M_ODV),
+                        .class = DC$_DISK,
+                        .buffer_size = BLOCK_SECTOR,
+                        .unit = (uint64_t)(v - v->disk->volume)};
+    (void)format(f->name, sizeof(f->name), "_%s:", v->name);
+    for (char *s = f->name; *s; s++)
+        if (*s >= 'a' && *s <= 'z')
+            *s = (char)(*s - 'a' + 'A');
+}
+
 /* ---- which device ---- */
 
 static cond_t channel_noted(struct qio_channel *c, struct facts *f)
@@ -69,6 +82,8 @@ static cond_t channel_noted(struct qio_channel *c, struct facts *f)
 
     if (b)
         mailbox_noted(b, f);
+    else if (vms_disk_of(c))
+        disk_noted(vms_disk_volume(vms_disk_of(c)), f);
     else
         terminal_noted(container_of(c, struct terminal_channel, qio)->file, f);
     qio_channel_unref(c);
@@ -90,6 +105,10 @@ static cond_t find(uint64_t chan, vaddr_t devnam, struct facts *f)
     status = vms_device_find(devnam, &d);
     if (status != SS$_NORMAL)
         return status;
+    if (d.kind == VMS_DEVICE_DISK) {
+        disk_noted(block_volume(d.unit), f);
+        return SS$_NORMAL;
+    }
     if (d.kind != VMS_DEVICE_MAILBOX) {
         status = vms_terminal_assign(&d, &c); /* a channel that is not entered */
         return status == SS$_NORMAL ? channel_noted(c, f) : status;

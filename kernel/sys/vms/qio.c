@@ -15,6 +15,7 @@
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/device.h"
+#include "kernel/sys/vms/disk.h"
 #include "kernel/sys/vms/wait.h"
 
 /* ---- mailboxes ---- */
@@ -139,8 +140,9 @@ static cond_t begin(uint64_t block, bool *interrupted)
     c = qio_channel_get(q.who.channels, a[CHAN] & 0xFFFF);
     if (!c)
         return qio_no_channel(a[CHAN] & 0xFFFF);
-    status = mailbox_of(c) ? vms_qio_mailbox(c, &q, interrupted)
-                           : vms_qio_terminal(c, &q, interrupted);
+    status = mailbox_of(c)    ? vms_qio_mailbox(c, &q, interrupted)
+             : vms_disk_of(c) ? vms_qio_disk(c, &q)
+                              : vms_qio_terminal(c, &q, interrupted);
     qio_channel_unref(c);
     return status;
 }

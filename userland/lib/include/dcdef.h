@@ -6,7 +6,6 @@
 #include <megalith/missing.h>
 
 enum {
-    MEGA_MISSING_CODE(DC$_DISK, 1),
     MEGA_MISSING_CODE(DC$_TAPE, 2),
     MEGA_MISSING_CODE(DC$_SCOM, 32),
     MEGA_MISSING_CODE(DC$_CARD, 65),

@@ -79,10 +79,13 @@
 #define DEV$M_SHR 0x10000
 #define DEV$M_AVL 0x40000
 #define DEV$M_MBX 0x100000
+#define DEV$M_SWL 0x2000000
 #define DEV$M_IDV 0x4000000
 #define DEV$M_ODV 0x8000000
+#define DEV$M_RND 0x10000000
 
 /* Their classes and types. */
+#define DC$_DISK    1
 #define DC$_TERM    66
 #define DC$_MAILBOX 160
 #define DC$_MISC    200

@@ -219,6 +219,7 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_SECTION_MAPS,
                   MEGA_QUOTA_PTYS,
                   MEGA_QUOTA_HUGE_PAGES,
+                  MEGA_QUOTA_AIO,
                   MEGA_QUOTA_KINDS
 };
 /* What a process had used when it ended. `message` is what its termination mailbox would be told

@@ -1,0 +1,47 @@
+/*
+ * Transfers that nobody waits for: data that a disk moves to or from private pages of a process,
+ * by one request or several, and a function that is called when all have ended. Part of a structure
+ * of whoever asks for it (kernel/io/aio.c, kernel/sys/vms/disk.c).
+ *
+ *   block_transfer_begin
+ *   block_transfer_add       for each stretch of memory; or block_transfer_flush
+ *   block_transfer_submit    the transfer is under way until `done` is called
+ *   block_transfer_end       at any time: its requests are freed, at the latest when the device has
+ *                            given them back; `done` is not called any more
+ */
+#ifndef KERNEL_BLOCK_TRANSFER_H
+#define KERNEL_BLOCK_TRANSFER_H
+
+#include "kernel/block/block.h"
+
+struct block_transfer {
+    const struct block_volume *volume; /* constant */
+    uint64_t sector;                   /* of the volume, of what is added next; its maker's */
+    uint64_t nbytes;                   /* added; its maker's */
+    struct block_request *first;       /* linked by `next`; its maker's */
+    struct block_request **last;
+    enum block_kind kind; /* constant */
+    uint32_t left;        /* requests that have not ended; disk.lock */
+    int err;              /* 0, or that of the first request that failed; disk.lock until `done` */
+    /* All requests have ended. Called once, with disk.lock held, at IPL_DEVICE. Constant. */
+    void (*done)(struct block_transfer *t);
+};
+
+/* Begin a transfer from or to byte `at` of v, which is the beginning of a sector. */
+void block_transfer_begin(struct block_transfer *t, const struct block_volume *v,
+                          enum block_kind kind, uint64_t at,
+                          void (*done)(struct block_transfer *t));
+/* Add n bytes at ubuf of the current process, whole sectors, within the volume. 0;
+ * or as block_direct(), and the caller ends the transfer. IPL 0. */
+int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n);
+/* Make it a flush, of writes that were submitted before. 0 or -ENOMEM. */
+int block_transfer_flush(struct block_transfer *t);
+/* Submit all requests, of which there is one at least. Of a write the caller holds disk.parts,
+ * shared. IPL 0. */
+void block_transfer_submit(struct block_transfer *t);
+/* Its maker has no more to do with it. carry_out: writes and flushes that the device does not have
+ * yet are carried out nevertheless; reads are not, as nobody gets the data. IPL 0; takes the
+ * disk's lock once for each request. */
+void block_transfer_end(struct block_transfer *t, bool carry_out);
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * Calls of Linux's asynchronous I/O: io_setup, io_submit and so on. Reads, writes and fsync of
+ * disks that were opened with O_DIRECT are under way when io_submit returns (kernel/io/aio.c); all
+ * others are carried out by it, as on Linux those of buffered files are. A request that begins and
+ * fails is an event with the error; one that cannot begin ends io_submit.
+ *
+ * No lock here. The descriptor is used from fd_get() to fd_put().
+ */
+#include "kernel/io/aio.h"
+
+#include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/io/open_flags.h"
+#include "kernel/io/timerfd.h"
+#include "kernel/proc/aio.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/sched/thread.h"
+#include "kernel/sys/posix/aio.h"
+#include "kernel/sys/posix/file.h"
+#include "kernel/sys/posix/poll.h"
+
+#define PARTS_MOST 16u /* buffers of a vector that is transferred asynchronously */
+#define EVENTS     16u /* copied to the user at a time */
+
+#define IOCB_FLAG_RESFD 1u
+
+enum { PREAD = 0, PWRITE = 1, FSYNC = 2, FDSYNC = 3, PREADV = 7, PWRITEV = 8 };
+
+struct iocb { /* as user memory has it */
+    uint64_t data;
+    uint32_t key, rw_flags;
+    uint16_t opcode;
+    int16_t priority;
+    uint32_t fd;
+    uint64_t buf, nbytes;
+    int64_t offset;
+    uint64_t reserved;
+    uint32_t flags, eventfd;
+};
+
+static struct aio_context *context(uint64_t number)
+{
+    struct aio_table *t = process_aio();
+
+    return t ? aio_context_get(t, number) : NULL;
+}
+
+long sys_io_setup(uint64_t most, uint64_t to)
+{
+    uint32_t n = (uint32_t)most;
+    struct aio_table *t;
+    uint64_t number;
+    int err;
+
+    if (copyin_u64(&number, to))
+        return -EFAULT;
+    if (number || !n || n > INT32_MAX)
+        return -EINVAL;
+    err = n > AIO_TOTAL ? -EAGAIN : process_aio_make(&t);
+    if (!err)
+        err = aio_context_create(t, n, &number);
+    if (!err && copyout_u64(to, number)) {
+        (void)aio_context_destroy(t, number);
+        err = -EFAULT;
+    }
+    return err;
+}
+
+long sys_io_destroy(uint64_t number)
+{
+    struct aio_table *t = process_aio();
+
+    return t ? aio_context_destroy(t, number) : -EINVAL;
+}
+
+/* ---- submitting ---- */
+
+static bool is_write(const struct iocb *b) { return b->opcode == PWRITE || b->opcode == PWRITEV; }
+static bool is_flush(const struct iocb *b) { return b->opcode == FSYNC || b->opcode == FDSYNC; }
+static bool is_vector(const struct iocb *b) { return b->opcode == PREADV || b->opcode == PWRITEV; }
+
+/* May the file be used for what the request asks? */
+static long check(const struct iocb *b, const struct file *f)
+{
+    uint32_t mode = f->flags & O_ACCMODE;
+
+    if (f->flags & O_PATH)
+        return -EBADF;
+    if (b->opcode > FDSYNC && !is_vector(b))
+        return -EINVAL;
+    if (is_flush(b))
+        return 0;
+    if (mode == (is_write(b) ? O_RDONLY : O_WRONLY))
+        return -EBADF;
+    if (b->offset < 0 || (int64_t)b->nbytes < 0 || b->rw_flags)
+        return b->rw_flags ? -EOPNOTSUPP : -EINVAL;
+    return is_vector(b) || user_range_ok(b->buf, b->nbytes) ? 0 : -EFAULT;
+}
+
+/* Carry the request out. */
+static long do_now(const struct iocb *b)
+{
+    uint64_t offset = (uint64_t)b->offset;
+
+    switch (b->opcode) {
+    case PREAD:
+        return sys_pread64(b->fd, b->buf, b->nbytes, offset);
+    case PWRITE:
+        return sys_pwrite64(b->fd, b->buf, b->nbytes, offset);
+    case PREADV:
+        return sys_preadv(b->fd, b->buf, b->nbytes, offset);
+    case PWRITEV:
+        return sys_pwritev(b->fd, b->buf, b->nbytes, offset);
+    case FSYNC:
+        return sys_fsync(b->fd);
+    default:
+        return sys_fdatasync(b->fd);
+    }
+}
+
+/* Begin the request. As aio_start(). */
+static int start(struct aio_request *r, const struct iocb *b, struct file *f)
+{
+    struct aio_part part[PARTS_MOST] = {{b->buf, MIN(b->nbytes, IO_MAX)}};
+    unsigned n = 1;
+    uint64_t sum = 0;
+
+    if (is_flush(b))
+        return aio_start_flush(r, f);
+    if (is_vector(b)) {
+        if (b->nbytes > PARTS_MOST)
+            return -EOPNOTSUPP;
+        n = (unsigned)b->nbytes;
+        if (copyin(part, b->buf, n * sizeof(part[0])))
+            return -EFAULT;
+        for (unsigned k = 0; k < n; k++) {
+            if (part[k].nbytes > IO_MAX - sum || !user_range_ok(part[k].base, part[k].nbytes))
+                return -EOPNOTSUPP; /* readv and writev know what is right then */
+            sum += part[k].nbytes;
+        }
+    }
+    return aio_start(r, f, is_write(b), part, n, (uint64_t)b->offset);
+}
+
+/* Where nobody is told of a signal, it was one. */
+static long result_of(long r) { return r == -ERESTARTSYS ? -EINTR : r; }
+
+static long submit_to(struct aio_context *c, const struct iocb *b, uint64_t at, struct file *f,
+                      struct file *eventfd)
+{
+    struct aio_request *r;
+    int err = aio_request_create(c, b->data, at, eventfd, &r);
+    long done;
+
+    if (err)
+        return err;
+    if (eventfd)
+        file_ref(eventfd);
+    err = start(r, b, f);
+    if (!err)
+        return 0;
+    done = err == -EOPNOTSUPP ? result_of(do_now(b)) : err;
+    aio_request_done(r, done);
+    return 0;
+}
+
+static long submit_one(struct aio_context *c, uint64_t at)
+{
+    struct fd_use f, e = {0};
+    struct iocb b;
+    long err;
+
+    if (copyin(&b, at, sizeof(b)))
+        return -EFAULT;
+    if (b.reserved || (b.flags & ~IOCB_FLAG_RESFD))
+        return -EINVAL;
+    f = fd_get(process_self()->files, b.fd);
+    err = f.file ? check(&b, f.file) : -EBADF;
+    if (!err && (b.flags & IOCB_FLAG_RESFD)) {
+        e = fd_get(process_self()->files, b.eventfd);
+        err = !e.file ? -EBADF : eventfd_is(e.file) ? 0 : -EINVAL;
+    }
+    b.key = 0;
+    if (!err && copyout(at + offsetof(struct iocb, key), &b.key, sizeof(b.key)))
+        err = -EFAULT;
+    if (!err)
+        err = submit_to(c, &b, at, f.file, e.file);
+    if (e.file)
+        fd_put(e);
+    fd_put(f);
+    return err;
+}
+
+long sys_io_submit(uint64_t number, uint64_t count, uint64_t list)
+{
+    struct aio_context *c;
+    int64_t n = (int64_t)count, done = 0;
+    long err = 0;
+
+    if (n < 0)
+        return -EINVAL;
+    c = context(number);
+    if (!c)
+        return -EINVAL;
+    for (; done < n && !err; done += !err) {
+        uint64_t at;
+
+        err = thread_killed()                                       ? -EINTR
+              : copyin_u64(&at, list + (uint64_t)done * sizeof(at)) ? -EFAULT
+                                                                    : submit_one(c, at);
+    }
+    aio_context_unref(c);
+    return done ? done : err;
+}
+
+/* Nothing that a disk has begun can be taken back. */
+long sys_io_cancel(uint64_t number, uint64_t iocb, uint64_t to)
+{
+    struct aio_context *c;
+    uint32_t key;
+
+    (void)to;
+    if (copyin(&key, iocb + offsetof(struct iocb, key), sizeof(key)))
+        return -EFAULT;
+    c = context(number);
+    if (c)
+        aio_context_unref(c);
+    return -EINVAL;
+}
+
+/* ---- events ---- */
+
+/* Take what is there, up to `most` events, to user memory. */
+static long take(struct aio_context *c, vaddr_t to, uint64_t most)
+{
+    struct aio_event e[EVENTS];
+    uint64_t done = 0;
+    unsigned n;
+
+    while (done < most && (n = (unsigned)MIN(MIN(aio_ready(c), most - done), EVENTS)) != 0) {
+        vaddr_t at = to + done * sizeof(e[0]);
+
+        if (probe_write(at, n * sizeof(e[0])) != 0)
+            return done ? (long)done : -EFAULT;
+        n = aio_take(c, e, n);
+        /* Who unmaps the memory meanwhile has lost these, but not those before. */
+        if (copyout(at, e, n * sizeof(e[0])) != 0)
+            return done ? (long)done : -EFAULT;
+        done += n;
+    }
+    return (long)done;
+}
+
+static long events(uint64_t number, uint64_t least, uint64_t most, vaddr_t to, uint64_t deadline)
+{
+    struct aio_context *c;
+    long done = 0, r, err = 0;
+
+    if ((int64_t)least < 0 || (int64_t)most <= 0 || least > most)
+        return -EINVAL;
+    c = context(number);
+    if (!c)
+        return -EINVAL;
+    for (;;) {
+        r = take(c, to + (uint64_t)done * sizeof(struct aio_event), most - (uint64_t)done);
+        done += r > 0 ? r : 0;
+        if (r < 0 || err || done >= (long)least)
+            break;
+        err = aio_wait(c, (unsigned)MIN(least - (uint64_t)done, UINT32_MAX), deadline);
+    }
+    aio_context_unref(c);
+    if (done)
+        return done;
+    return r < 0 ? r : err == -ETIMEDOUT ? 0 : err;
+}
+
+long sys_io_getevents(uint64_t number, uint64_t least, uint64_t most, uint64_t to, uint64_t timeout)
+{
+    uint64_t deadline;
+    long err = poll_deadline(timeout, 1, &deadline);
+
+    return err ? err : events(number, least, most, to, deadline);
+}
+
+long sys_io_pgetevents(uint64_t number, uint64_t least, uint64_t most, uint64_t to,
+                       uint64_t timeout, uint64_t mask)
+{
+    uint64_t deadline, m[2] = {0, 0};
+    long err = poll_deadline(timeout, 1, &deadline);
+
+    if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
+        err = -EFAULT;
+    if (!err)
+        err = poll_mask_begin(m[0], m[1]);
+    if (err)
+        return err;
+    err = events(number, least, most, to, deadline);
+    poll_mask_end(m[0], err);
+    return err;
+}
