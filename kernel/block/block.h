@@ -44,8 +44,9 @@ struct block_request {
     uint64_t sector;         /* of the disk; constant */
     uint64_t place;          /* in the order of submission; disk.lock */
     uint64_t started_ns;     /* when the device got it; disk.lock */
-    uint32_t nbytes;         /* of data: whole sectors; constant */
-    uint16_t npages;         /* of `page`; constant */
+    uint32_t nbytes;         /* of data: whole sectors; constant until it is used again */
+    uint16_t npages;         /* of `page` that the data takes; likewise */
+    uint16_t owned;          /* of `page` that the request owns; its maker's */
     uint16_t account;        /* charged for the block; constant */
     uint8_t kind;            /* enum block_kind; constant */
     uint8_t tries;           /* disk.lock */
@@ -144,6 +145,13 @@ void block_submit(struct block_request *r);
 /* Wait for its end: its err. The caller drops it. -EINTR: the thread is to end, and the request is
  * under way. IPL 0, no spinlock. */
 int block_wait(struct block_request *r);
+/* Use a request once more that has ended, for nbytes from a sector of v on, at most as much as it was
+ * made for. False: the device has been given up and has it still. IPL 0; takes the disk's lock. */
+bool block_again(struct block_request *r, const struct block_volume *v, uint64_t sector,
+                 uint32_t nbytes);
+/* The pages of a request that has ended without an error are the caller's from now on: r->npages of
+ * them, active and of type PAGE_T_SYSTEM. Any IPL. */
+void block_take_pages(struct block_request *r, pfn_t *pages);
 /* The caller has no more to do with a request, in whatever state it is: it is freed now, or when
  * the device has given it back. One that the device has not got yet is not carried out. IPL 0. */
 void block_drop(struct block_request *r);

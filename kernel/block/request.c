@@ -33,7 +33,7 @@ struct block_request *block_new(const struct block_volume *v, enum block_kind ki
     r->disk = d;
     r->sector = v->first + sector;
     r->nbytes = nbytes;
-    r->npages = npages;
+    r->npages = r->owned = npages;
     r->account = account;
     r->kind = (uint8_t)kind;
     d->driver->prepare(d, r);
@@ -50,8 +50,35 @@ void block_release(struct block_request *r)
 
     list_remove(&r->all);
     spin_unlock(&d->lock, ipl);
-    page_free_bulk(r->page, r->npages);
+    page_free_bulk(r->page, r->owned);
     npp_free_charged(r, block_bytes(d), r->account);
+}
+
+bool block_again(struct block_request *r, const struct block_volume *v, uint64_t sector,
+                 uint32_t nbytes)
+{
+    struct block_disk *d = r->disk;
+    ipl_t ipl = spin_lock(&d->lock);
+    bool ours = r->finished && !r->with_device;
+
+    spin_unlock(&d->lock, ipl);
+    if (!ours)
+        return false;
+    /* Nobody else knows it but disk.all, where it stays. */
+    r->finished = false;
+    r->err = 0;
+    r->tries = 0;
+    r->sector = v->first + sector;
+    r->nbytes = nbytes;
+    r->npages = (uint16_t)((nbytes + PAGE_MASK) >> PAGE_SHIFT);
+    d->driver->prepare(d, r);
+    return true;
+}
+
+void block_take_pages(struct block_request *r, pfn_t *pages)
+{
+    memcpy(pages, r->page, r->owned * sizeof(*pages));
+    r->owned = 0;
 }
 
 int block_flush(const struct block_volume *v)

@@ -31,16 +31,18 @@
 #include "kernel/base/panic.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
 
 #define FORGET_AFTER 32u
 
-/* Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
+/* What a fork notes on its way. Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
    that the caller names. */
 struct fork_noted {
     unsigned n;
+    unsigned slots; /* PTEs of pages in page files, which are not mapped */
     struct noted_page {
         const struct map_entry *e; /* of the parent */
         pte_t *p, *to;             /* its PTE and the child's */
@@ -54,14 +56,27 @@ static void __attribute__((noinline)) note(struct fork_noted *noted, const struc
         noted->page[noted->n++] = (struct noted_page){e, p, to};
 }
 
-/* The parent's PTE p, which maps a page of its own or one that can be written, for the child.
-   Returns its new value, of both. */
+/* The parent's PTE has a slot of a page file: so will the child's. */
+static void __attribute__((noinline, cold)) share_slot(struct fork_noted *noted, vaddr_t va,
+                                                       pte_t pte)
+{
+    pte_must_be_paged_out(va, pte);
+    pagefile_share(pte_slot(pte));
+    noted->slots++;
+}
+
+/* The parent's PTE p, which maps a page of its own or one that can be written, or none, for the
+   child. Returns its new value, of both. */
 static inline pte_t share_private(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
                                   pte_t *to, vaddr_t va, uint64_t *private)
 {
     pte_t pte = *p;
 
-    (void)pte_maps_page(va, pte);
+    if (unlikely(!pte_valid(pte))) {
+        share_slot(noted, va, pte);
+        ++*private;
+        return pte;
+    }
     if (!(pte & PTE_SW_COW)) {
         pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
         pt_store(p, pte);
@@ -326,7 +341,7 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
         return NULL;
     }
     dst->next_region_id = src->next_region_id;
-    noted.n = 0;
+    noted.n = noted.slots = 0;
     dst->noted = &noted;
     err = region_fork_locked(src, dst);
     if (!err)
@@ -343,6 +358,8 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
     tb_gather_flush(&g);
     if (!err)
         err = copy_soon(src, dst, soon, n, &noted);
+    dst->pt.rss -= noted.slots;
+    dst->pt.paged_out = noted.slots;
     dst->noted = NULL;
     mutex_unlock(&src->lock);
     if (err) {
