@@ -353,6 +353,7 @@ static void pager(void *arg)
         wait_finish(&w);
         if (__atomic_load_n(&closing.asked, __ATOMIC_ACQUIRE) != closing.done)
             close_file();
+        pagefile_set_short(fluid_count() < goal());
         if (pagefile_any() && (asked || fluid_count() < limit()))
             free_some();
     }

@@ -226,6 +226,15 @@ bool pagefile_any(void)
     return false;
 }
 
+static bool memory_is_short; /* atomic; a hint */
+
+bool pagefile_memory_is_short(void) { return __atomic_load_n(&memory_is_short, __ATOMIC_RELAXED); }
+
+void pagefile_set_short(bool is_short)
+{
+    __atomic_store_n(&memory_is_short, is_short, __ATOMIC_RELAXED);
+}
+
 /* ---- taking slots: the pager's thread ---- */
 
 static bool is_free(const struct pagefile *f, uint32_t k)

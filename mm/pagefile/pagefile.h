@@ -64,6 +64,10 @@ void pagefile_totals(uint64_t *slots, uint64_t *free);
 /* Is there any page file? */
 bool pagefile_any(void);
 
+/* Is the pager freeing memory? Then nothing is read that nobody has asked for. */
+bool pagefile_memory_is_short(void);
+void pagefile_set_short(bool is_short);
+
 /* ---- slots ---- */
 
 static inline unsigned pagefile_of(pagefile_slot_t slot) { return slot >> 28; }

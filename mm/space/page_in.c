@@ -27,7 +27,6 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "mm/pagefile/pagefile.h"
-#include "mm/phys/fluid.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_page.h"
 #include "mm/space/aspace_private.h"
@@ -70,7 +69,7 @@ static unsigned at_once(const struct map_entry *e, vaddr_t va)
 {
     uint64_t n = MIN((e->end - va) >> PAGE_SHIFT, PTES_PER_PAGE - pte_l3_index(va));
 
-    if (fluid_count() < fluid_minimum() * 2)
+    if (pagefile_memory_is_short())
         return 1;
     return (unsigned)MIN(n, (uint64_t)READ_AT_ONCE);
 }

@@ -15,7 +15,7 @@
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c mm/space/preload.c
-// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * Rules of address spaces: which addresses a mapping gets, that a fault invalidates what a CPU
  * remembers, and that PTEs of forms which the kernel never writes are taken for nothing else.

@@ -15,7 +15,7 @@
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
-// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * Page tables: each bit of PTEs, walks compared with address arithmetic, creating and pruning of
  * tables compared with a model, the self-map and the page-table-space addresses that a changed
