@@ -74,16 +74,24 @@ static unsigned at_once(const struct map_entry *e, vaddr_t va)
     return (unsigned)MIN(n, (uint64_t)READ_AT_ONCE);
 }
 
+/* The PTE of va, which lies in e if anywhere, if it has this slot; else NULL. Mutex shared. */
+static pte_t *find_slot(struct aspace *as, const struct map_entry *e, vaddr_t va,
+                        pagefile_slot_t slot)
+{
+    pte_t *p = e && e->ops == &anon_ops && !e->object ? pt_lookup(&as->pt, va, 3) : NULL;
+
+    return p && pt_load(p) == pte_paged_out(slot) ? p : NULL;
+}
+
 /* Map a page that was read from the slot at va, if the PTE of va still has it. aged: nobody has
    asked for it. False: it has changed. Mutex shared. */
 static bool map_read(struct aspace *as, vaddr_t va, pagefile_slot_t slot, pfn_t pfn, bool aged)
 {
     const struct map_entry *e = aspace_lookup_locked(as, va);
-    pte_t *p = e && e->ops == &anon_ops && !e->object ? pt_lookup(&as->pt, va, 3) : NULL;
+    pte_t *p = find_slot(as, e, va, slot), old = pte_paged_out(slot), bits;
     struct page *page = page_of(pfn);
-    pte_t old = pte_paged_out(slot), bits;
 
-    if (!p || pt_load(p) != old)
+    if (!p)
         return false;
     bits = pt_user_bits(e->prot, true);
     if (aged && !e->locked)
@@ -115,6 +123,8 @@ static int read_and_map(struct aspace *as, struct reading *r)
         err = pagefile_read(r->slot, n, pages);
     }
     mutex_lock_shared(&as->lock);
+    if (err == -EIO && !find_slot(as, aspace_lookup_locked(as, r->va), r->va, r->slot))
+        return -EAGAIN; /* nobody needs it there any more */
     if (err)
         return err;
     for (unsigned k = 0; k < n; k++)

@@ -153,8 +153,8 @@ static void protect(unsigned s, unsigned page, unsigned n)
 /* Exchange two stretches of pages by way of a third place. */
 static void move(unsigned s, unsigned from, unsigned to, unsigned n)
 {
-    struct remap r = {.old_len = n * PAGE_SIZE, .new_len = n * PAGE_SIZE,
-                      .flags = REMAP_MAYMOVE | REMAP_FIXED};
+    struct remap r = {
+        .old_len = n * PAGE_SIZE, .new_len = n * PAGE_SIZE, .flags = REMAP_MAYMOVE | REMAP_FIXED};
     vaddr_t va;
 
     for (unsigned k = 0; k < n; k++)
