@@ -145,8 +145,9 @@ void block_submit(struct block_request *r);
 /* Wait for its end: its err. The caller drops it. -EINTR: the thread is to end, and the request is
  * under way. IPL 0, no spinlock. */
 int block_wait(struct block_request *r);
-/* Use a request once more that has ended, for nbytes from a sector of v on, at most as much as it was
- * made for. False: the device has been given up and has it still. IPL 0; takes the disk's lock. */
+/* Use a request once more that has ended, for nbytes from a sector of v on, at most as much as it
+ * was made for. False: the device has been given up and has it still. IPL 0; takes the disk's lock.
+ */
 bool block_again(struct block_request *r, const struct block_volume *v, uint64_t sector,
                  uint32_t nbytes);
 /* The pages of a request that has ended without an error are the caller's from now on: r->npages of

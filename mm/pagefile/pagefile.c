@@ -356,8 +356,8 @@ void pagefile_drop(pagefile_slot_t slot)
     uint16_t charge;
 
     KASSERT(before != 0 && before != RETIRED, "a slot that is dropped is in use");
-    /* The charge is read while the slot is ours: when it is free, the pager may take it at once. Who
-       exchanges the charge has a count of his own, so it is that of the last count. */
+    /* The charge is read while the slot is ours: when it is free, the pager may take it at once.
+       Who exchanges the charge has a count of his own, so it is that of the last count. */
     do
         charge = __atomic_load_n(&s->charge, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&s->count, &before, before - 1, true, __ATOMIC_ACQ_REL,

@@ -272,8 +272,8 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     return 0;
 }
 
-/* Bring back a page that is in a page file. 0: there is none; -EAGAIN: it was brought, and the mutex
-   was dropped meanwhile; or an error. */
+/* Bring back a page that is in a page file. 0: there is none; -EAGAIN: it was brought, and the
+   mutex was dropped meanwhile; or an error. */
 static int bring_back(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va)
 {
     pte_t pte = pt_load(p);

@@ -86,8 +86,8 @@ struct map_ops {
    aspace_stack_limit: how many bytes a stack may have. */
 extern bool (*aspace_within)(uint64_t nbytes, uint64_t data);
 extern uint64_t (*aspace_stack_limit)(void);
-/* Called, if set, with no lock of mm held, after there was no memory to populate a range: wait until
-   pages have gone to page files. False: none have. */
+/* Called, if set, with no lock of mm held, after there was no memory to populate a range: wait
+   until pages have gone to page files. False: none have. */
 extern bool (*aspace_wait_for_memory)(void);
 
 /* An address space gets no more entries from Linux's calls when it has so many, which is Linux's

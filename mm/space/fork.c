@@ -38,8 +38,8 @@
 
 #define FORGET_AFTER 32u
 
-/* What a fork notes on its way. Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
-   that the caller names. */
+/* What a fork notes on its way. Pages that are to be copied: those with the mark, found while their
+   PTEs were shared, and those that the caller names. */
 struct fork_noted {
     unsigned n;
     unsigned slots; /* PTEs of pages in page files, which are not mapped */
