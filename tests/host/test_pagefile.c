@@ -45,6 +45,7 @@ static uint8_t stored[SLOTS][PAGE_SIZE], out[PAGEFILE_CLUSTER][PAGE_SIZE];
 static bool reads_fail, writes_fail;
 static unsigned depth;
 static void disturb(void);
+static void fork_meanwhile(void);
 
 static int device_read(void *device, uint32_t slot, unsigned n, pfn_t *pages)
 {
@@ -70,6 +71,7 @@ static int device_write(void *device, uint32_t slot, unsigned n)
 {
     (void)device;
     disturb();
+    fork_meanwhile();
     if (writes_fail)
         return -EIO;
     memcpy(stored[slot], out, n * PAGE_SIZE);
@@ -213,13 +215,23 @@ static void disturb(void)
     depth--;
 }
 
+/* One of the spaces becomes a copy of the other while the pager writes. */
+static void fork_meanwhile(void)
+{
+    if (depth == 1 && rnd(20) == 0)
+        renew((unsigned)rnd(SPACES));
+}
+
 static void step(void)
 {
     static vaddr_t where[SPACES];
     unsigned s = (unsigned)rnd(SPACES);
+    struct aspace *as = spaces[s];
 
-    depth += depth ? 0 : 1; /* the pager is one thread: it is not disturbed by itself */
-    paged += aspace_page_out(spaces[s], &where[s]);
+    depth = 1;
+    aspace_ref(as);
+    paged += aspace_page_out(as, &where[s]);
+    aspace_unref(as);
     if (where[s] >= LAYOUT_USER_TOP)
         where[s] = 0;
     depth = 0;
@@ -280,7 +292,7 @@ static void test_random(void)
 
         reads_fail = k % 1000 > 960;
         writes_fail = k % 6000 > 5990;
-        vm_switch(0, spaces[s]);
+        vm_switch((unsigned)rnd(2), spaces[s]); /* the other one keeps its translations */
         switch (rnd(40)) {
         case 0:
             unmap(s, page, 1 + (unsigned)rnd(16));
@@ -296,7 +308,7 @@ static void test_random(void)
             break;
         case 4:
             if (rnd(10) == 0) {
-                vm_switch(0, NULL);
+                vm_switch(3, NULL);
                 renew(s);
             }
             break;
@@ -307,7 +319,7 @@ static void test_random(void)
             vm_fail_at = -1;
             break;
         case 6 ... 15:
-            vm_switch(0, NULL);
+            vm_switch(3, NULL);
             step();
             break;
         default:
@@ -316,7 +328,8 @@ static void test_random(void)
         if (k % 50 == 0)
             check();
     }
-    vm_switch(0, NULL);
+    for (unsigned cpu = 0; cpu < MAX_CPUS; cpu++)
+        vm_switch(cpu, NULL);
     reads_fail = writes_fail = false;
     check();
     ok(paged > 1000, "%lu pages went to the file and came back right", (unsigned long)paged);
