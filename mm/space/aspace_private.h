@@ -101,8 +101,8 @@ static inline pte_t *entry_around(const struct map_entry *e, pte_t *p, vaddr_t v
 int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old,
                        bool write);
 /* Faults on a page that is in a page file: p is the PTE of va, and has this value. The mutex is
-   held shared, and dropped in between, so that p may be no PTE any more. 0: it was brought back, by this
-   thread or another; -EAGAIN: look again; -ENOMEM, -EIO; -EINTR: the caller is to end
+   held shared, and dropped in between, so that p may be no PTE any more. 0: it was brought back, by
+   this thread or another; -EAGAIN: look again; -ENOMEM, -EIO; -EINTR: the caller is to end
    (mm/space/page_in.c). */
 int anon_page_in(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t pte);
 /* Faults on a page whose PTE at p has PTE_SW_AGED: it is used still. Mutex shared. Returns 0. */

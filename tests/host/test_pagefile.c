@@ -192,11 +192,12 @@ static void renew(unsigned s)
 static void disturb(void)
 {
     unsigned cpu = cpu_id(), s = (unsigned)rnd(SPACES), page = (unsigned)rnd(PAGES - 8);
+    unsigned other = cpu == 3 ? s : 2; /* that of the space, unless it waits here */
 
-    if (depth >= 3 || vm_fail_at >= 0 || rnd(3))
+    if (cpu == 2 || depth >= 3 || vm_fail_at >= 0 || rnd(3))
         return;
     depth++;
-    vm_switch((cpu + 1) % MAX_CPUS, spaces[s]);
+    vm_switch(other, spaces[s]);
     switch (rnd(6)) {
     case 0:
         unmap(s, page, 1 + (unsigned)rnd(8));
@@ -210,7 +211,8 @@ static void disturb(void)
     default:
         one_access(s, page);
     }
-    vm_switch((cpu + 1) % MAX_CPUS, NULL);
+    if (other == 2)
+        vm_switch(other, NULL);
     host_cpu_enter(cpu, &vm_cpus[cpu].thread.hw);
     depth--;
 }
@@ -218,8 +220,10 @@ static void disturb(void)
 /* One of the spaces becomes a copy of the other while the pager writes. */
 static void fork_meanwhile(void)
 {
-    if (depth == 1 && rnd(20) == 0)
-        renew((unsigned)rnd(SPACES));
+    if (cpu_id() != 3 || depth != 1 || rnd(20))
+        return;
+    renew((unsigned)rnd(SPACES));
+    vm_switch(3, NULL);
 }
 
 static void step(void)
@@ -292,7 +296,7 @@ static void test_random(void)
 
         reads_fail = k % 1000 > 960;
         writes_fail = k % 6000 > 5990;
-        vm_switch((unsigned)rnd(2), spaces[s]); /* the other one keeps its translations */
+        vm_switch(s, spaces[s]); /* the other space's CPU keeps its translations */
         switch (rnd(40)) {
         case 0:
             unmap(s, page, 1 + (unsigned)rnd(16));
@@ -341,6 +345,7 @@ static void test_close(void)
     struct pagefile_stats s;
     vaddr_t va;
 
+    depth = 3; /* nobody moves what is still to be brought back */
     ok(pagefile_close(0, true), "the file is closed");
     ok(!pagefile_close(0, true), "once");
     va = 0;

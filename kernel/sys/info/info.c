@@ -1,8 +1,8 @@
 /*
  * MEGA_SYS_INFO, the information that `show`, tests and benchmarks use: the table of items, and the
  * items on memory, pools, reservations, translation buffers, parameters, PCI, disks and page files.
- * Each structure is filled in on the kernel stack and copied out whole or, if the program's buffer is
- * shorter, truncated. There is no lock here but that of a disk's counts, and nothing is
+ * Each structure is filled in on the kernel stack and copied out whole or, if the program's buffer
+ * is shorter, truncated. There is no lock here but that of a disk's counts, and nothing is
  * allocated.
  */
 #include "kernel/sys/info/info.h"
