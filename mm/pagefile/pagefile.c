@@ -68,17 +68,17 @@ static inline struct slot *slot_at(const struct pagefile *f, uint32_t k)
     return &f->pages[k / SLOTS_PER_PAGE][k % SLOTS_PER_PAGE];
 }
 
+static uint32_t index_of(pagefile_slot_t slot) { return slot & ((1u << INDEX_BITS) - 1); }
+
 static struct pagefile *file_of(pagefile_slot_t slot)
 {
     struct pagefile *f = &files[pagefile_of(slot) % PAGEFILES_MAX];
 
-    KASSERT(pagefile_of(slot) < PAGEFILES_MAX && in_use(f) &&
-                (slot & ((1u << INDEX_BITS) - 1)) < f->nslots,
-            "a PTE has a slot of a page file");
+    if (unlikely(pagefile_of(slot) >= PAGEFILES_MAX || !in_use(f) || index_of(slot) >= f->nslots))
+        panic("a PTE has slot %x, which no page file has", slot);
     return f;
 }
 
-static uint32_t index_of(pagefile_slot_t slot) { return slot & ((1u << INDEX_BITS) - 1); }
 static struct slot *slot_of(pagefile_slot_t slot) { return slot_at(file_of(slot), index_of(slot)); }
 
 static void add(uint64_t *counter, uint64_t n) { __atomic_fetch_add(counter, n, __ATOMIC_RELAXED); }
