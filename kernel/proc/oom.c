@@ -58,7 +58,8 @@ static enum process_visit choose_locked(struct process *p, void *arg)
         c->dying = true;
         return PROCESS_NEXT;
     }
-    pages = aspace_pages(p->aspace) + __atomic_load_n(&p->aspace->pt.tables, __ATOMIC_RELAXED);
+    pages = aspace_pages(p->aspace) + __atomic_load_n(&p->aspace->pt.tables, __ATOMIC_RELAXED) +
+            __atomic_load_n(&p->aspace->pt.paged_out, __ATOMIC_RELAXED);
     if (!c->pid || user_pages > c->user_pages ||
         (user_pages == c->user_pages && pages > c->pages)) {
         c->pid = p->pid;

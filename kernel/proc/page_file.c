@@ -143,11 +143,13 @@ int page_file_on(const struct block_volume *v)
     err = page ? begin(d, page) : -ENOMEM;
     if (page)
         npp_free(page, PAGE_SIZE);
-    if (err)
+    if (err) {
         __atomic_store_n(&d->volume, NULL, __ATOMIC_RELEASE);
-    else
-        quota_page_file((int64_t)d->slots);
-    return err;
+        return err;
+    }
+    quota_page_file((int64_t)d->slots);
+    page_out_look();
+    return 0;
 }
 
 const void *page_file_device(const struct block_volume *v)

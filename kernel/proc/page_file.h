@@ -28,6 +28,8 @@ const void *page_file_device(const struct block_volume *v);
 /* Have the pager bring back what is in a page file, which is being closed, and end it. Results as
  * for page_file_off. */
 int page_out_close(unsigned file, const void *device);
+/* Have the pager look at once whether memory is short. IPL 0. */
+void page_out_look(void);
 /* Is there a page file, so that it may help to wait for memory? Any IPL. */
 bool page_out_active(void);
 /* The current thread got no memory: wait until the pager has freed some, and return true; or find

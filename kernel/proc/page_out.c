@@ -34,6 +34,9 @@
 
 #define TICK_NS 2000000u /* between two looks at the free pages, while there is a page file */
 #define ROUNDS  4u       /* that free nothing, before the pager gives up */
+/* A round begins this long after the one before at the earliest: with less, pages would go that
+   were not used only because nobody has run meanwhile. */
+#define ROUND_NS 20000000u
 
 /* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. */
 #define LIMIT_SHIFT 6
@@ -60,7 +63,7 @@ static struct {
     int err[RESULTS];     /* of the n-th, at n modulo RESULTS; before `done` */
 } closing;
 
-static void call(void)
+void page_out_look(void)
 {
     __atomic_store_n(&called, true, __ATOMIC_RELEASE);
     (void)wake_one(&work);
@@ -223,12 +226,33 @@ static bool page_out_space(struct aspace *as, void *arg)
     return true;
 }
 
+/* Wait until the next whole round may begin. */
+static void pace(void)
+{
+    static uint64_t next;
+    struct waiter w;
+
+    while (clock_ns() < next) {
+        wait_enqueue(&work, &w);
+        (void)wait_block(&w, WAIT_UNINTERRUPTIBLE, next);
+        wait_finish(&w);
+    }
+    next = clock_ns() + ROUND_NS;
+}
+
+static bool has_to_close(void)
+{
+    return __atomic_load_n(&closing.asked, __ATOMIC_ACQUIRE) != closing.done;
+}
+
 /* One round over all spaces, or the rest of the last one. Returns how many pages it has freed. */
 static uint64_t round(void)
 {
     uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
     struct round r = {.skipping = mark.root != 0};
 
+    if (!r.skipping)
+        pace();
     for_each_space(page_out_space, &r);
     if (!r.stopped)
         mark.root = 0;
@@ -239,9 +263,9 @@ static void free_some(void)
 {
     uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
 
-    for (unsigned vain = 0; vain < ROUNDS && !is_enough();)
+    for (unsigned vain = 0; vain < ROUNDS && !is_enough() && !has_to_close();)
         vain = round() ? 0 : vain + 1;
-    if (is_enough() && __atomic_load_n(&freed, __ATOMIC_RELAXED) != before)
+    if (has_to_close() || (is_enough() && __atomic_load_n(&freed, __ATOMIC_RELAXED) != before))
         return;
     __atomic_fetch_add(&verdicts, 1, __ATOMIC_RELEASE);
     (void)wake_all(&news);
@@ -265,8 +289,10 @@ bool page_out_wait(void)
         if (__atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was ||
             __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != judged)
             break;
-        call();
-        err = wait_block(&w, WAIT_KILLABLE, WAIT_FOREVER);
+        page_out_look();
+        /* A thread that settles what others wait for is not to find memory gone that it has. */
+        err = wait_block(&w, thread_self()->settling ? WAIT_UNINTERRUPTIBLE : WAIT_KILLABLE,
+                         WAIT_FOREVER);
         if (err)
             break;
     }
@@ -324,7 +350,7 @@ int page_out_close(unsigned file, const void *device)
     closing.file = file;
     closing.device = device;
     number = __atomic_fetch_add(&closing.asked, 1, __ATOMIC_RELEASE);
-    call();
+    page_out_look();
     for (;;) {
         wait_enqueue(&news, &w);
         if (__atomic_load_n(&closing.done, __ATOMIC_ACQUIRE) > number)
@@ -351,10 +377,11 @@ static void pager(void *arg)
             (void)wait_block(&w, WAIT_UNINTERRUPTIBLE,
                              pagefile_any() ? clock_ns() + TICK_NS : WAIT_FOREVER);
         wait_finish(&w);
-        if (__atomic_load_n(&closing.asked, __ATOMIC_ACQUIRE) != closing.done)
+        if (has_to_close())
             close_file();
         pagefile_set_short(fluid_count() < goal());
-        if (pagefile_any() && (asked || fluid_count() < limit()))
+        /* Who asked waits for a verdict at least, even if the last page file has been closed. */
+        if (asked || (pagefile_any() && fluid_count() < limit()))
             free_some();
     }
 }

@@ -14,11 +14,11 @@
  * given to another page: whoever finds afterwards that the PTE still has the slot has read the
  * PTE's page, whatever happened in between.
  *
- * A file ends when it is being closed and none of its slots is used. Both the pager and who closes
- * a file first store, then look at what the other has stored (in one order for all, so that one of
- * them sees it): the pager counts slots as used and then looks whether the file is open; the closer
- * stores that it is closing and then looks for used slots. Other functions get a slot from a PTE or
- * hold it, so the file is there.
+ * A file ends when it is being closed and none of its slots is used. Whoever takes a slot and who
+ * closes the file first store, then look at what the other has stored (in one order for all, so that
+ * one of them sees it): the pager, and a reader who may have an old PTE, count a slot as used and
+ * then look at the file's state; the closer stores that it is ending and then looks for used slots.
+ * Other functions have a slot by a PTE that stays, or hold it, so the file is there.
  */
 #include "mm/pagefile/pagefile.h"
 
@@ -31,18 +31,17 @@
 #include "mm/pool/pool.h"
 
 #define INDEX_BITS     28u
-#define RETIRED        UINT32_MAX /* slot.count: the slot cannot be used */
 #define SLOTS_PER_PAGE (PAGE_SIZE / sizeof(struct slot))
 
 struct slot {
-    uint32_t count;  /* PTEs and holds, 0: free, or RETIRED; atomic */
+    uint32_t count;  /* PTEs and holds; 0: free, unless it is unusable; atomic */
     uint32_t found;  /* PTEs that the self-check has found */
     uint16_t held;   /* holds; atomic */
     uint16_t charge; /* number of the counter that is charged, or PAGEFILE_UNCHARGED; atomic */
-    uint32_t spare;
+    uint32_t unusable; /* atomic */
 };
 
-enum state { UNUSED, STARTING, OPEN, CLOSING };
+enum state { UNUSED, STARTING, OPEN, CLOSING, ENDING };
 
 static struct pagefile {
     uint32_t state; /* enum state; atomic */
@@ -136,16 +135,16 @@ int pagefile_begin(const struct pagefile_io *io, void *device, const char *name,
     f->io = io;
     f->device = device;
     f->next = 0;
-    f->used = f->bad = f->reads = f->writes = f->errors = 0;
+    f->bad = f->reads = f->writes = f->errors = 0; /* `used` is 0, or the pager looks at it */
     str_copy(f->name, name, sizeof(f->name));
     if (!table_make(f)) {
         __atomic_store_n(&f->state, UNUSED, __ATOMIC_RELEASE);
         return -ENOMEM;
     }
     for (unsigned k = 0; k < nbad; k++) {
-        if (bad[k] >= nslots || slot_at(f, bad[k])->count == RETIRED)
+        if (bad[k] >= nslots || slot_at(f, bad[k])->unusable)
             continue;
-        slot_at(f, bad[k])->count = RETIRED;
+        slot_at(f, bad[k])->unusable = 1;
         f->bad++;
     }
     __atomic_store_n(&f->state, OPEN, __ATOMIC_SEQ_CST);
@@ -179,8 +178,11 @@ bool pagefile_end(unsigned file)
     struct pagefile *f = &files[file];
 
     KASSERT(state_of(f) == CLOSING, "a page file is closed before it ends");
-    if (__atomic_load_n(&f->used, __ATOMIC_SEQ_CST))
+    __atomic_store_n(&f->state, ENDING, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&f->used, __ATOMIC_SEQ_CST)) {
+        __atomic_store_n(&f->state, CLOSING, __ATOMIC_SEQ_CST);
         return false;
+    }
     __atomic_store_n(&f->state, STARTING, __ATOMIC_SEQ_CST);
     table_free(f);
     __atomic_store_n(&f->state, UNUSED, __ATOMIC_RELEASE);
@@ -239,7 +241,10 @@ void pagefile_set_short(bool is_short)
 
 static bool is_free(const struct pagefile *f, uint32_t k)
 {
-    return __atomic_load_n(&slot_at(f, k)->count, __ATOMIC_ACQUIRE) == 0;
+    const struct slot *s = slot_at(f, k);
+
+    return __atomic_load_n(&s->count, __ATOMIC_ACQUIRE) == 0 &&
+           !__atomic_load_n(&s->unusable, __ATOMIC_RELAXED);
 }
 
 /* The first free slot from f->next on, or around. False: none is free. */
@@ -272,7 +277,8 @@ static unsigned take(struct pagefile *f, unsigned n, uint32_t *first)
 
         s->charge = PAGEFILE_UNCHARGED;
         __atomic_store_n(&s->held, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&s->count, 1, __ATOMIC_RELAXED);
+        /* Release: who sees the count, with a PTE of before, adds to this `held`. */
+        __atomic_store_n(&s->count, 1, __ATOMIC_RELEASE);
         taken++;
     }
     f->next = *first + taken;
@@ -314,13 +320,9 @@ void pagefile_cancel(pagefile_slot_t slot) { pagefile_release(slot); }
 
 void pagefile_retire(pagefile_slot_t slot)
 {
-    struct pagefile *f = file_of(slot);
-    struct slot *s = slot_of(slot);
-
-    __atomic_store_n(&s->held, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->count, RETIRED, __ATOMIC_RELAXED);
-    add(&f->bad, 1);
-    __atomic_fetch_sub(&f->used, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot_of(slot)->unusable, 1, __ATOMIC_RELAXED);
+    add(&file_of(slot)->bad, 1);
+    pagefile_release(slot); /* a reader with an old PTE may still hold it */
 }
 
 void *pagefile_buffer(pagefile_slot_t first, unsigned k)
@@ -345,23 +347,23 @@ void pagefile_share(pagefile_slot_t slot)
 {
     uint32_t before = __atomic_fetch_add(&slot_of(slot)->count, 1, __ATOMIC_RELAXED);
 
-    KASSERT(before != 0 && before < RETIRED - 1, "a PTE that is copied has a slot in use");
+    KASSERT(before != 0 && before != UINT32_MAX, "a PTE that is copied has a slot in use");
 }
 
 void pagefile_drop(pagefile_slot_t slot)
 {
     struct pagefile *f = file_of(slot);
     struct slot *s = slot_of(slot);
-    uint32_t before = __atomic_load_n(&s->count, __ATOMIC_RELAXED);
+    uint32_t before = __atomic_load_n(&s->count, __ATOMIC_ACQUIRE);
     uint16_t charge;
 
-    KASSERT(before != 0 && before != RETIRED, "a slot that is dropped is in use");
+    KASSERT(before != 0, "a slot that is dropped is in use");
     /* The charge is read while the slot is ours: when it is free, the pager may take it at once.
        Who exchanges the charge has a count of his own, so it is that of the last count. */
     do
         charge = __atomic_load_n(&s->charge, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&s->count, &before, before - 1, true, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED));
+                                        __ATOMIC_ACQUIRE));
     if (before > 1)
         return;
     if (charge != PAGEFILE_UNCHARGED)
@@ -369,18 +371,30 @@ void pagefile_drop(pagefile_slot_t slot)
     __atomic_fetch_sub(&f->used, 1, __ATOMIC_RELEASE); /* the last access to the file */
 }
 
+/* The PTE from which the caller has the slot may have been changed since, and the file may have
+ * ended: as in pagefile_reserve(), counting first and then looking at the state keeps it. */
 bool pagefile_hold(pagefile_slot_t slot)
 {
-    struct slot *s = slot_of(slot);
-    uint32_t count = __atomic_load_n(&s->count, __ATOMIC_RELAXED);
+    struct pagefile *f = &files[pagefile_of(slot) % PAGEFILES_MAX];
+    uint32_t state, count = 0;
 
-    do {
-        if (count == 0 || count >= RETIRED - 1)
-            return false;
-    } while (!__atomic_compare_exchange_n(&s->count, &count, count + 1, true, __ATOMIC_ACQUIRE,
-                                          __ATOMIC_RELAXED));
-    __atomic_fetch_add(&s->held, 1, __ATOMIC_RELAXED);
-    return true;
+    __atomic_fetch_add(&f->used, 1, __ATOMIC_SEQ_CST);
+    state = state_of(f);
+    if ((state == OPEN || state == CLOSING) && index_of(slot) < f->nslots) {
+        struct slot *s = slot_at(f, index_of(slot));
+
+        count = __atomic_load_n(&s->count, __ATOMIC_RELAXED);
+        while (count != 0 && count != UINT32_MAX &&
+               !__atomic_compare_exchange_n(&s->count, &count, count + 1, true, __ATOMIC_ACQUIRE,
+                                            __ATOMIC_RELAXED))
+            ;
+        if (count == UINT32_MAX)
+            count = 0;
+        if (count)
+            __atomic_fetch_add(&s->held, 1, __ATOMIC_RELAXED);
+    }
+    __atomic_fetch_sub(&f->used, 1, __ATOMIC_RELEASE); /* a slot that is held counts by itself */
+    return count != 0;
 }
 
 void pagefile_release(pagefile_slot_t slot)
@@ -432,7 +446,7 @@ bool pagefile_check_slot(pagefile_slot_t slot)
     if (pagefile_of(slot) >= PAGEFILES_MAX || !in_use(f) || index_of(slot) >= f->nslots)
         return false;
     s = slot_at(f, index_of(slot));
-    return s->count != RETIRED && ++s->found <= s->count;
+    return ++s->found <= s->count;
 }
 
 void pagefile_check_end(const struct pagefile_check *c, void *arg)
@@ -446,7 +460,7 @@ void pagefile_check_end(const struct pagefile_check *c, void *arg)
         for (uint32_t k = 0; k < f->nslots; k++) {
             const struct slot *s = slot_at(f, k);
 
-            if (s->count == 0 || s->count == RETIRED)
+            if (s->count == 0)
                 continue;
             used++;
             c->slot(arg, i << INDEX_BITS | k, s->found, s->count - s->held, s->charge);

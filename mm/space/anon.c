@@ -245,7 +245,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
 
     *all = 0;
     for (unsigned i = 0; i < n; i++) {
-        want += !pte_maps_page(va + i * PAGE_SIZE, p[i]);
+        want += p[i] == 0;
         *all |= p[i];
     }
     if (want == 0)
@@ -255,7 +255,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     for (unsigned i = 0; i < n && used < want; i++) {
         pte_t none = 0;
 
-        if (pte_maps_page(va + i * PAGE_SIZE, pt_load(&p[i])))
+        if (pt_load(&p[i]) != 0)
             continue;
         page_of(pfns[used])->owner = kseg_paddr(&p[i]).a;
         if (__atomic_compare_exchange_n(&p[i], &none, pte_make(pfns[used], bits), false,

@@ -110,7 +110,7 @@ int anon_fault_aged(struct map_entry *e, vaddr_t va, pte_t *p, pte_t old);
 /* Can the pages of e be put into a page file? Mutex held. */
 static inline bool anon_is_pageable(const struct map_entry *e)
 {
-    return e->ops == &anon_ops && !e->object && !e->locked && e->prot != 0 &&
+    return e->ops == &anon_ops && !e->object && !e->locked &&
            !(e->flags & (MAPF_SHARED | MAPF_HUGE));
 }
 /* Resolve a fault in the general way (mm/space/fault.c). The mutex is held shared, and released on

@@ -358,8 +358,11 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
     tb_gather_flush(&g);
     if (!err)
         err = copy_soon(src, dst, soon, n, &noted);
-    dst->pt.rss -= noted.slots;
-    dst->pt.paged_out = noted.slots;
+    /* Atomic: a reverse walk may clear PTEs of the child already. */
+    if (unlikely(noted.slots)) {
+        __atomic_fetch_sub(&dst->pt.rss, noted.slots, __ATOMIC_RELAXED);
+        dst->pt.paged_out = noted.slots;
+    }
     dst->noted = NULL;
     mutex_unlock(&src->lock);
     if (err) {
