@@ -56,15 +56,6 @@ static void __attribute__((noinline)) note(struct fork_noted *noted, const struc
         noted->page[noted->n++] = (struct noted_page){e, p, to};
 }
 
-/* The parent's PTE has a slot of a page file: so will the child's. */
-static void __attribute__((noinline, cold)) share_slot(struct fork_noted *noted, vaddr_t va,
-                                                       pte_t pte)
-{
-    pte_must_be_paged_out(va, pte);
-    pagefile_share(pte_slot(pte));
-    noted->slots++;
-}
-
 /* The parent's PTE p, which maps a page of its own or one that can be written, or none, for the
    child. Returns its new value, of both. */
 static inline pte_t share_private(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
@@ -73,7 +64,8 @@ static inline pte_t share_private(const struct map_entry *e, struct fork_noted *
     pte_t pte = *p;
 
     if (unlikely(!pte_valid(pte))) {
-        share_slot(noted, va, pte);
+        pte_must_be_paged_out(va, pte);
+        noted->slots++;
         ++*private;
         return pte;
     }
@@ -141,6 +133,15 @@ static inline unsigned groups_at_once(const struct map_entry *e)
     return e->prot & MAP_W ? 1 : 2;
 }
 
+/* Count the slots of page files that n PTEs of the child have, as those of the parent do: apart, as
+   a call in the loop would make it store registers. */
+static void __attribute__((noinline, cold)) share_slots(const pte_t *to, uint64_t n)
+{
+    for (uint64_t k = 0; k < n; k++)
+        if (pte_is_paged_out(to[k]))
+            pagefile_share(pte_slot(to[k]));
+}
+
 /* The same for n pages of some groups of PTEs of entry e; `table` is the child's.
    The lock of the entry's object is taken. They are counted before it is released, as a reverse
    walk may take them away from then on. */
@@ -149,8 +150,11 @@ static inline void share_group(const struct map_entry *e, struct aspace *dst, st
                                unsigned *others)
 {
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
+    unsigned before = dst->noted->slots;
     unsigned shared = share_ptes(e, dst->noted, p, to, va, n, left, others);
 
+    if (unlikely(dst->noted->slots != before))
+        share_slots(to, n);
     if (shared) {
         __atomic_fetch_add(&table->aux, shared, __ATOMIC_RELAXED);
         page_table_add_rss(&dst->pt, shared);

@@ -178,7 +178,10 @@ void panic(const char *fmt, ...)
     vsnprintf(panic_text, sizeof(panic_text), fmt, ap);
     va_end(ap);
     if (panic_expected)
-        _exit(strstr(panic_text, "where only a page or nothing can be") != NULL ? 42 : 43);
+        _exit(strstr(panic_text, "where only a page or nothing can be") ||
+                      strstr(panic_text, "which no page file has")
+                  ? 42
+                  : 43);
     bail_out("panic: %s", panic_text);
 }
 
