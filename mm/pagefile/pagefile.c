@@ -397,6 +397,8 @@ bool pagefile_hold(pagefile_slot_t slot)
     return count != 0;
 }
 
+void pagefile_expect(pagefile_slot_t slot) { (void)slot_of(slot); }
+
 void pagefile_release(pagefile_slot_t slot)
 {
     __atomic_fetch_sub(&slot_of(slot)->held, 1, __ATOMIC_RELAXED);

@@ -94,6 +94,8 @@ void pagefile_drop(pagefile_slot_t slot);
 /* Keep the slot, as far as any PTE has it, for a reader. False: none has. The caller looks
    afterwards whether the PTE still has the slot, which may be another page's by now. */
 bool pagefile_hold(pagefile_slot_t slot);
+/* Panic if no page file has such a slot. */
+void pagefile_expect(pagefile_slot_t slot);
 void pagefile_release(pagefile_slot_t slot);
 /* Read n slots in a row, which are held. As pagefile_io.read. */
 int pagefile_read(pagefile_slot_t first, unsigned n, pfn_t *pages);

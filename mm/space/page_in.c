@@ -56,11 +56,18 @@ struct reading {
 /* Hold the slot that the PTE p has, if it is `slot`. */
 static bool hold(const pte_t *p, pagefile_slot_t slot)
 {
-    if (pt_load(p) != pte_paged_out(slot) || !pagefile_hold(slot))
+    bool held;
+
+    if (pt_load(p) != pte_paged_out(slot))
         return false;
-    if (pt_load(p) == pte_paged_out(slot))
-        return true;
-    pagefile_release(slot); /* of another page by now */
+    held = pagefile_hold(slot);
+    if (pt_load(p) == pte_paged_out(slot)) {
+        if (unlikely(!held))
+            pagefile_expect(slot);
+        return held;
+    }
+    if (held)
+        pagefile_release(slot); /* of another page by now */
     return false;
 }
 
