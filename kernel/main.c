@@ -46,6 +46,7 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/net/socket.h"
 #include "kernel/proc/leaks.h"
+#include "kernel/proc/page_file.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/validate.h"
 #include "kernel/qio/mailbox.h"
@@ -275,6 +276,7 @@ void kernel_main(const struct boot_cpus *boot)
     terminal_boot();
     virtio_disk_boot();
     ide_boot();
+    page_out_boot();
     io_boot(initrd, initrd_bytes);
     socket_boot();
     posix_socket_boot();

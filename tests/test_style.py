@@ -26,6 +26,7 @@ LAYERS = [
     ("mm/pt",),
     ("mm/pool",),
     ("mm/object",),
+    ("mm/pagefile",),
     ("mm/space",),
     ("mm/section",),
     ("mm/check",),

@@ -45,9 +45,10 @@ struct block_request {
     uint64_t sector;         /* of the disk; constant */
     uint64_t place;          /* in the order of submission; disk.lock */
     uint64_t started_ns;     /* when the device got it; disk.lock */
-    uint32_t nbytes;         /* of data: whole sectors; constant */
+    uint32_t nbytes;         /* of data: whole sectors; constant until it is used again */
     uint32_t skip;           /* bytes of the first page before the data; constant */
-    uint16_t npages;         /* of `page`; constant */
+    uint16_t npages;         /* of `page` that the data takes; constant as nbytes is */
+    uint16_t owned;          /* of `page` that the request owns, or has pinned; its maker's */
     uint16_t account;        /* charged for the block; constant */
     uint8_t kind;            /* enum block_kind; constant */
     uint8_t tries;           /* disk.lock */
@@ -154,7 +155,11 @@ struct block_disk *block_disk(unsigned index);
  * to the current thread's account. NULL: no memory. IPL up to IPL_ASTDEL. */
 struct block_request *block_new(const struct block_volume *v, enum block_kind kind, uint64_t sector,
                                 uint32_t nbytes);
-/* The same for npages pages that the caller has pinned, with the data from byte `skip` of the first
+/* The same, charged to nobody: for pages in whose place others were charged. They leave what the
+ * current thread's account must leave, unless it settles what others wait for. */
+struct block_request *block_new_uncharged(const struct block_volume *v, enum block_kind kind,
+                                          uint64_t sector, uint32_t nbytes);
+/* The same as block_new() for npages pages that the caller has pinned, with the data from byte `skip` of the first
  * one on; the request has the pins from now on. NULL: no memory, and the caller has them. */
 struct block_request *block_new_pinned(const struct block_volume *v, enum block_kind kind,
                                        uint64_t sector, uint32_t nbytes, uint32_t skip,
@@ -172,6 +177,14 @@ int block_wait(struct block_request *r);
 /* The same, whatever happens to the thread: for who may not leave a write under way, whose place
  * would be used for something else. It ends as every request does: the device answers, or fails. */
 int block_wait_ended(struct block_request *r);
+/* Use a request once more that has ended, for nbytes from a sector of v on, at most as much as it
+ * was made for. False: the device has been given up and has it still. IPL 0; takes the disk's lock.
+ */
+bool block_again(struct block_request *r, const struct block_volume *v, uint64_t sector,
+                 uint32_t nbytes);
+/* The pages of a request that has ended without an error are the caller's from now on: r->npages of
+ * them, active and of type PAGE_T_SYSTEM. Any IPL. */
+void block_take_pages(struct block_request *r, pfn_t *pages);
 /* The caller has no more to do with a request, in whatever state it is: it is freed now, or when
  * the device has given it back. One that the device has not got yet is not carried out. IPL 0. */
 void block_drop(struct block_request *r);

@@ -192,7 +192,7 @@ void block_validate(struct validate *v)
 
     for (unsigned k = 0; (d = block_disk(k)) != NULL; k++)
         list_for_each_entry(r, &d->all, all)
-            for (unsigned j = 0; j < r->npages; j++)
+            for (unsigned j = 0; j < r->owned; j++)
                 if (r->pinned)
                     validate_pin(v, r->page[j]);
                 else

@@ -1,6 +1,7 @@
 /*
  * Out of memory: a page fault of user mode got no page, and there is nobody to tell. Pages of files
- * that can be read again are freed first; only when there are none does a process end.
+ * that can be read again are freed first, then pages go to page files (page_out.c); only when
+ * neither frees any does a process end.
  *
  * The process that ends is not the one that happened to fault, but the largest of the user that
  * holds most: of the faulting process's own user when that one is at its limit, otherwise of the
@@ -11,7 +12,7 @@
  * The fault is not resolved here. Its process goes back to user mode and faults again; until what a
  * killed process held is free, that ends here again and waits for a tick. So nothing waits with a
  * lock held, and each round looks at the situation anew. Calls never come here: they fail with an
- * error.
+ * error, some after they have waited for the pager too.
  *
  * A pass over all processes drops the table lock after each portion, and one thread at a time makes
  * it; the others only wait.
@@ -19,6 +20,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/io/tree.h"
+#include "kernel/proc/page_file.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/signal.h"
 #include "kernel/quota/quota.h"
@@ -56,7 +58,8 @@ static enum process_visit choose_locked(struct process *p, void *arg)
         c->dying = true;
         return PROCESS_NEXT;
     }
-    pages = aspace_pages(p->aspace) + __atomic_load_n(&p->aspace->pt.tables, __ATOMIC_RELAXED);
+    pages = aspace_pages(p->aspace) + __atomic_load_n(&p->aspace->pt.tables, __ATOMIC_RELAXED) +
+            __atomic_load_n(&p->aspace->pt.paged_out, __ATOMIC_RELAXED);
     if (!c->pid || user_pages > c->user_pages ||
         (user_pages == c->user_pages && pages > c->pages)) {
         c->pid = p->pid;
@@ -163,7 +166,8 @@ void process_no_memory(void)
         return;
     }
     (void)is_short(account_self(), &own);
-    if (!own && tree_reclaim()) /* the fault is tried again; for one's own limit it gains nothing */
+    /* The fault is tried again; for one's own limit it gains nothing. */
+    if (!own && (tree_reclaim() || page_out_wait()))
         return;
     rounds = count_round(p);
     if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {

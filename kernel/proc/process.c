@@ -89,6 +89,11 @@ struct process *process_next_locked(const struct process *p)
     return NULL;
 }
 
+void process_walk_all_locked(struct process_walk *w, ipl_t ipl)
+{
+    process_walk_begin_locked(w, &all, ipl);
+}
+
 /* killable: a walk of a caller that is to end stops. */
 static void visit(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg), void *arg,
                   bool killable)

@@ -241,6 +241,10 @@ const char *process_name_text(const struct process *p, char text[PROCESS_NAME_BY
  * is dropped at once, because fn has done much. */
 enum process_visit { PROCESS_NEXT, PROCESS_PAUSE, PROCESS_STOP };
 void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg);
+/* Begin a walk of all processes (walk.h), with the table lock held; ipl: what spin_lock() returned.
+ */
+struct process_walk;
+void process_walk_all_locked(struct process_walk *w, ipl_t ipl);
 /* The same for each process of a group, 0: of all. */
 void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),
                        void *arg);

@@ -19,6 +19,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/ipc/shm.h"
 #include "kernel/proc/exec.h"
+#include "kernel/proc/page_file.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
 
@@ -49,6 +50,9 @@ static enum process_visit one_reference(struct process *p, void *arg)
     return PROCESS_NEXT;
 }
 
+static void pagers_space(struct aspace *as, void *arg) { validate_aspace(arg, as); }
+static void pagers_reference(struct aspace *as, void *arg) { validate_space_refs(arg, as); }
+
 static int check(struct validate_result *r)
 {
     struct validate *v = validate_begin();
@@ -60,7 +64,9 @@ static int check(struct validate_result *r)
     io_validate(v);
     shm_validate(v);
     process_for_each(space_of, v);
+    page_out_spaces(pagers_space, v);
     process_for_each(one_reference, v);
+    page_out_spaces(pagers_reference, v);
     validate_end(v, r);
     return 0;
 }

@@ -16,7 +16,8 @@
 #define RESERVE_LEAST 512u
 #define RESERVE_MOST  8192u
 
-static uint64_t defaults[QUOTA_KINDS] = {/* of a parameter that is -1; constant after boot */
+static uint64_t defaults[QUOTA_KINDS] = {/* of a parameter that is -1; after boot only
+                                         that of pages changes; atomic */
                                          [0 ... QUOTA_KINDS - 1] = QUOTA_UNLIMITED};
 static uint64_t default_reserve; /* constant after boot */
 
@@ -43,10 +44,17 @@ uint64_t quota_user_limit(enum quota_kind kind)
     return chosen(kinds[kind].parameter, defaults[kind]);
 }
 
+uint64_t quota_page_floor(void) { return chosen(SYSPARAM_ROOT_RESERVE, default_reserve); }
+
+void quota_page_file(int64_t npages)
+{
+    (void)__atomic_fetch_add(&defaults[QUOTA_PAGES], (uint64_t)(npages / 2), __ATOMIC_RELAXED);
+    quota_set_limits();
+}
+
 void quota_set_limits(void)
 {
-    struct quota_limits limits = {
-        .page_floor = (int64_t)chosen(SYSPARAM_ROOT_RESERVE, default_reserve)};
+    struct quota_limits limits = {.page_floor = (int64_t)quota_page_floor()};
 
     for (unsigned k = 0; k < QUOTA_KINDS; k++)
         limits.each[k] = quota_user_limit(k);

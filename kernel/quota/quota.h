@@ -137,6 +137,10 @@ uint64_t quota_user_limit(enum quota_kind kind);
 void quota_boot_total(enum quota_kind kind, uint64_t total);
 /* Boot: there are npages of memory. After the system parameters are set. */
 void quota_boot_memory(uint64_t npages);
+/* Pages that every user but user 0 must leave. */
+uint64_t quota_page_floor(void);
+/* npages more (or less, if negative) can be in page files: half of them are each user's. */
+void quota_page_file(int64_t npages);
 /* What a kind is. */
 const char *quota_name(enum quota_kind kind);
 

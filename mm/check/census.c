@@ -17,6 +17,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "mm/object/object_pages.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/phys/page_check.h"
 #include "mm/pool/pool.h"
 #include "mm/section/reserved.h"
@@ -190,6 +191,9 @@ static void explain(struct census *c)
     section_for_each(one_section, c);
     rmd_for_each(one_reservation, c);
     window_census(c);
+    for (unsigned k = 0; k < PAGEFILES_MAX; k++)
+        if (pagefile_block(k))
+            census_explain(c, CENSUS_NONPAGED, pagefile_block(k), 1);
 }
 
 void census_boot(void) { census_register(explain, kinds, ARRAY_SIZE(kinds)); }

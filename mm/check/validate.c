@@ -29,6 +29,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
 #include "kernel/quota/quota.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/phys/fluid.h"
 #include "mm/pool/pool.h"
 #include "mm/pt/kstack.h"
@@ -90,18 +91,25 @@ bool validate_seen(const struct validate *v, uint16_t *mark)
 
 /* ---- marks ---- */
 
+/* Note what a page, or a slot of a page file, is charged to. False: that counts no pages. */
+static bool note_charge(uint32_t charge)
+{
+    uint32_t of = sizeof(struct account) / sizeof(struct quota_count);
+
+    if (charge / of >= ACCOUNTS_MAX || charge % of > QUOTA_FILE_PAGES)
+        return false;
+    charged[charge / of][charge % of]++;
+    return true;
+}
+
 /* Note who is charged for page n, if it is allocated. */
 static void count_charge(struct validate *v, uint64_t n)
 {
-    uint32_t charge = page_db[n].charge, of = sizeof(struct account) / sizeof(struct quota_count);
-
     if (page_db[n].state != PAGE_ACTIVE && page_db[n].state != PAGE_TRANSITION)
         return;
-    if (charge / of >= ACCOUNTS_MAX || charge % of > QUOTA_FILE_PAGES)
-        validate_error(v, "page %lx is charged to counter %x, which counts no pages: %s", n, charge,
-                       validate_entry(n));
-    else
-        charged[charge / of][charge % of]++;
+    if (!note_charge(page_db[n].charge))
+        validate_error(v, "page %lx is charged to counter %x, which counts no pages: %s", n,
+                       page_db[n].charge, validate_entry(n));
 }
 
 /* Set the bit of page n. False, with an error reported: it cannot be counted. */
@@ -310,6 +318,8 @@ static void stretches_all(struct validate *v)
     validate_reservations(v);
 }
 
+static void table_page(void *arg, pfn_t pfn) { validate_page(arg, pfn, VALIDATE_LINKS); }
+
 struct validate *validate_begin(void)
 {
     struct validate *v = npp_alloc_zeroed(sizeof(*v));
@@ -337,6 +347,7 @@ struct validate *validate_begin(void)
     v->fluid_at_begin = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
     v->npool_at_begin = npp_total_pages();
     validate_section_objects(v);
+    pagefile_check_begin(table_page, v);
     if (!pools)
         validate_error(v, "a pool is broken: see the console");
     for (uint64_t g = 0; g < v->ngroups; g++)
@@ -461,8 +472,28 @@ static void accounts_of_pages(struct validate *v)
         }
 }
 
+static void one_slot(void *arg, pagefile_slot_t slot, uint32_t found, uint32_t counted,
+                     uint16_t charge)
+{
+    if (found != counted)
+        validate_error(arg, "slot %x: %u PTEs have it, it counts %u", slot, found, counted);
+    if (charge != PAGEFILE_UNCHARGED && !note_charge(charge))
+        validate_error(arg, "slot %x is charged to counter %x, which counts no pages", slot,
+                       charge);
+}
+
+static void one_page_file(void *arg, const char *name, uint64_t found, uint64_t counted)
+{
+    if (found != counted)
+        validate_error(arg, "page file %s: %lu slots are used, counted as %lu", name, found,
+                       counted);
+}
+
 void validate_end(struct validate *v, struct validate_result *r)
 {
+    static const struct pagefile_check check = {.slot = one_slot, .file = one_page_file};
+
+    pagefile_check_end(&check, v);
     validate_sections(v);
     validate_system(v);
     validate_pool(v);

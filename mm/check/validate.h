@@ -43,7 +43,7 @@ enum validate_kind {
     VALIDATE_POOL,  /* of nonpaged pool */
     VALIDATE_CHECK, /* marks of the check itself */
     VALIDATE_PIPE,  /* of pipes, arguments of an exec that waits, requests to devices */
-    VALIDATE_LINKS, /* links of kernel stacks, and the page of zeroes */
+    VALIDATE_LINKS, /* links of kernel stacks, the page of zeroes, tables of page files */
     VALIDATE_KINDS,
 };
 

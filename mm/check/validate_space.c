@@ -4,6 +4,7 @@
  * entry counts. Each PTE maps what the map entry of its address says.
  */
 #include "mm/check/validate_private.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/pt/gh.h"
 #include "mm/pt/pt_system.h"
 #include "mm/section/huge_cow.h"
@@ -18,7 +19,7 @@ struct space_walk {
     struct aspace *as;
     struct map_entry *e; /* first entry that ends above the current address; NULL: none */
     uint64_t filled;     /* PTEs of a section entry so far: pages, or spans if shared */
-    uint64_t tables, rss, zeroes;
+    uint64_t tables, rss, zeroes, paged_out;
 };
 
 /* ---- entries ---- */
@@ -204,12 +205,22 @@ static void huge_pte(struct space_walk *w, const struct map_entry *e, const pte_
         wrong(w, va, *p, 3, "does not copy what others use");
 }
 
+/* A PTE of a page in a page file: one of those that its slot counts. */
+static void slot_pte(struct space_walk *w, pte_t pte, vaddr_t va)
+{
+    w->paged_out++;
+    if (!pagefile_check_slot(pte_slot(pte)))
+        wrong(w, va, pte, 3, "has a slot that is not there, or too many have");
+}
+
 static void level3_pte(struct space_walk *w, const pte_t *p, vaddr_t va)
 {
     const struct map_entry *e = entry_at(w, va);
 
     if (!e)
         wrong(w, va, *p, 3, "maps where nothing is mapped");
+    else if (pte_is_paged_out(*p) && e->ops == &anon_ops && !e->object)
+        slot_pte(w, *p, va);
     else if (!pte_valid(*p))
         validate_error(w->v, "space %lx: level-3 PTE %lx at %lx is %s, which nothing makes there",
                        w->as->pt.root.n, *p, va, pte_form_name(*p));
@@ -392,6 +403,9 @@ void validate_aspace(struct validate *v, struct aspace *as)
     if (w.tables != as->pt.tables || w.rss != as->pt.rss)
         validate_error(v, "space %lx: %lu tables, %lu resident pages, counted as %lu and %lu",
                        as->pt.root.n, w.tables, w.rss, as->pt.tables, as->pt.rss);
+    if (w.paged_out != as->pt.paged_out)
+        validate_error(v, "space %lx: %lu pages in page files, counted as %lu", as->pt.root.n,
+                       w.paged_out, as->pt.paged_out);
     if (w.zeroes != as->pt.zeroes)
         validate_error(v, "space %lx: %lu times the page of zeroes, counted as %lu", as->pt.root.n,
                        w.zeroes, as->pt.zeroes);

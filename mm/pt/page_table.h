@@ -35,6 +35,7 @@ struct page_table {
                              page_table_add_rss() and page_table_sub_rss() */
     uint64_t rss_peak;    /* the most that rss was before it fell: atomic */
     uint64_t zeroes;      /* of these, how many are the page of zeroes: atomic */
+    uint64_t paged_out;   /* PTEs of pages that are in page files: atomic */
 };
 
 /* n pages more are mapped. */

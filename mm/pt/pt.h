@@ -9,8 +9,9 @@
  *    page_table.lock.
  *  - Level 3, private page: from zero to valid (without an object), and from copy-on-write
  *    (PTE_SW_COW; the page of zeroes too) to writable, or to a copy after it was closed for a
- *    moment, by compare-and-swap with the mutex held at least shared. Every other change needs the
- *    mutex exclusively.
+ *    moment, from PTE_SW_AGED to what it allowed before, and from a slot of a page file to valid,
+ *    by compare-and-swap with the mutex held at least shared. Every other change needs the mutex
+ *    exclusively.
  *  - Level 3, map entry with an object: from and to zero and a page of the object (PTE_SW_SHARED)
  *    under the object's lock, and with the mutex held or, in a reverse walk (mm/object/rmap.c),
  *    with page_table.lock, which keeps the tables from being freed.

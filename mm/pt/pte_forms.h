@@ -7,13 +7,13 @@
  *   form         system space                        user space
  *   all zero     nothing is mapped: a fault fails    the map entry decides what a fault does
  *   DZRO         a fault maps a zeroed page          never: a zero PTE is used instead
- *   PAGEFILE     never                               not used yet: a page in a page file
- *   TRANSITION   never                               not used yet: a page between two owners
+ *   PAGEFILE     never                               private memory without an object: the page is
+ *                                                    in a slot of a page file (mm/pagefile)
+ *   TRANSITION   never                               not used: a page between two owners
  *
- * So today a user PTE is zero or valid, and code that reads one checks this by pte_maps_page(): the
- * PFN field of any other form is not a page that may be mapped, freed or copied. A change that
- * introduces a form must handle it at each of these calls; until then such a PTE is a kernel bug,
- * and the panic names its form.
+ * So a user PTE is zero, valid, or has a slot, and code that reads one checks this by
+ * pte_maps_page(): the PFN field of any other form is not a page that may be mapped, freed or
+ * copied. Any other form is a kernel bug, and the panic names it.
  */
 #ifndef MM_PT_PTE_FORMS_H
 #define MM_PT_PTE_FORMS_H
@@ -38,13 +38,36 @@ const char *pte_form_name(pte_t p);
 /* Panic because of a user PTE whose form cannot occur there; the message names the form. */
 void pte_unexpected(vaddr_t va, pte_t p) __attribute__((noreturn, cold));
 
-/* Does the user level-3 PTE of va map a page? False: it is zero. Panics on any other form. */
+/* The PTE of a page that is in this slot of a page file, and the slot of such a PTE. */
+static inline pte_t pte_paged_out(uint32_t slot)
+{
+    return (pte_t)slot << PTE_PFN_SHIFT | (pte_t)PTE_FORM_PAGEFILE << PTE_FORM_SHIFT;
+}
+static inline uint32_t pte_slot(pte_t p) { return (uint32_t)(p >> PTE_PFN_SHIFT); }
+
+/* Is the user level-3 PTE of va, which is neither valid nor zero, that of a page in a page file? It
+   is, or this panics. */
+static inline void pte_must_be_paged_out(vaddr_t va, pte_t p)
+{
+    if (pte_form(p) != PTE_FORM_PAGEFILE)
+        pte_unexpected(va, p);
+}
+/* Does a user level-3 PTE, of any form, say that the page is in a page file? */
+static inline bool pte_is_paged_out(pte_t p)
+{
+    return !pte_valid(p) && pte_form(p) == PTE_FORM_PAGEFILE;
+}
+
+/* Does the user level-3 PTE of va map a page? False: it is zero, or the page is in a page file.
+   Panics on any other form. */
 static inline bool pte_maps_page(vaddr_t va, pte_t p)
 {
     if (p == 0)
         return false;
-    if (unlikely(!pte_valid(p)))
-        pte_unexpected(va, p);
+    if (unlikely(!pte_valid(p))) {
+        pte_must_be_paged_out(va, p);
+        return false;
+    }
     return true;
 }
 
@@ -53,5 +76,7 @@ static inline bool pte_maps_page(vaddr_t va, pte_t p)
 #define PTE_SW_WIRED  (1UL << 21) /* memory resident: on no working-set list */
 #define PTE_SW_SHARED (1UL << 22) /* the page belongs to an object or section */
 #define PTE_SW_SHPT   (1UL << 23) /* level-2/1 PTE that maps a shared page-table page */
+#define PTE_SW_AGED   (1UL << 24) /* private page: allows nothing, to show when it is next used */
+#define PTE_SW_LEAVE  (1UL << 25) /* aged, and about to be written to a page file */
 
 #endif

@@ -23,7 +23,9 @@
  *
  * An entry without an object is all zero at first. A read maps the one page of zeroes that the
  * system has (page_zeroes), in the form of an object's page: with PTE_SW_SHARED, as it belongs to
- * no PTE and counts none, and with PTE_SW_COW. The first write puts a page in its place.
+ * no PTE and counts none, and with PTE_SW_COW. The first write puts a page in its place. A page of
+ * such an entry that only one PTE maps may be put into a page file; page_out.c and page_in.c beside
+ * this file say how.
  *
  * Locks: faults hold the aspace mutex shared, all other operations hold it exclusively. A PTE of a
  * private page is changed, by a fault, with compare-and-swap; PTEs of an object's pages, and empty
@@ -46,6 +48,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -169,6 +172,8 @@ int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t
                        bool write)
 {
     if (!write || !(old & PTE_SW_COW)) {
+        if (unlikely(old & PTE_SW_AGED))
+            return anon_fault_aged(e, va, p, old);
         /* Another thread has mapped the page, or this CPU's translation is older than an mprotect
            that gave more access. */
         tb_invalidate_single(va);
@@ -212,8 +217,9 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, boo
     if (unlikely(!p))
         return -ENOMEM;
     old = pt_load(p);
-    if (pte_maps_page(va, old))
-        return anon_fault_present(as, e, va, p, old, write);
+    if (old != 0)
+        return likely(pte_valid(old)) ? anon_fault_present(as, e, va, p, old, write)
+                                      : anon_page_in(as, e, va, p, old);
     if (!write && !e->locked && is_alone(as))
         return zeroes_fault(as, e, p);
     if (unlikely(page_alloc(PA_ZERO, PAGE_T_PROCESS, as->pt.home_rad, &pfn) != 0))
@@ -228,10 +234,10 @@ static int private_fault(struct aspace *as, struct map_entry *e, vaddr_t va, boo
     return 0;
 }
 
-/* Map zero pages at the empty ones of n PTEs of one table. p: PTE of va. *all: the bits that any of
-   the others had. */
-static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va,
-                                  unsigned n, pte_t *all)
+/* Map zero pages at the empty ones of n PTEs of one table. *all: the bits that any of the others
+   had. */
+static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t *p, unsigned n,
+                                  pte_t *all)
 {
     pfn_t pfns[BATCH_PAGES];
     pte_t bits = pt_user_bits(e->prot, true);
@@ -239,7 +245,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
 
     *all = 0;
     for (unsigned i = 0; i < n; i++) {
-        want += !pte_maps_page(va + i * PAGE_SIZE, p[i]);
+        want += p[i] == 0;
         *all |= p[i];
     }
     if (want == 0)
@@ -249,7 +255,7 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     for (unsigned i = 0; i < n && used < want; i++) {
         pte_t none = 0;
 
-        if (pte_maps_page(va + i * PAGE_SIZE, pt_load(&p[i])))
+        if (pt_load(&p[i]) != 0)
             continue;
         page_of(pfns[used])->owner = kseg_paddr(&p[i]).a;
         if (__atomic_compare_exchange_n(&p[i], &none, pte_make(pfns[used], bits), false,
@@ -264,6 +270,19 @@ static int private_populate_batch(struct aspace *as, struct map_entry *e, pte_t 
     pt_mark_range(p, n);
     page_table_add_rss(&as->pt, installed);
     return 0;
+}
+
+/* Bring back a page that is in a page file. 0: there is none; -EAGAIN: it was brought, and the
+   mutex was dropped meanwhile; or an error. */
+static int bring_back(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t va)
+{
+    pte_t pte = pt_load(p);
+    int err;
+
+    if (pte == 0 || pte_valid(pte))
+        return 0;
+    err = anon_page_in(as, e, va, p, pte);
+    return err ? err : -EAGAIN;
 }
 
 /* Copy the page that a PTE maps if it is shared and the entry may write it. 0 or -ENOMEM. */
@@ -289,7 +308,9 @@ static int private_populate(struct aspace *as, struct map_entry *e, vaddr_t va, 
         if (thread_killed())
             return -EINTR;
         n = MIN(n, BATCH_PAGES);
-        err = private_populate_batch(as, e, p, va, (unsigned)n, &all);
+        err = private_populate_batch(as, e, p, (unsigned)n, &all);
+        for (uint64_t i = 0; i < n && !err && unlikely(all & PTE_FORM_MASK); i++)
+            err = bring_back(as, e, p + i, va + (i << PAGE_SHIFT));
         for (uint64_t i = 0; i < n && !err && (all & PTE_SW_COW); i++)
             err = make_writable(as, e, p + i, va + (i << PAGE_SHIFT));
         if (err)
@@ -326,6 +347,19 @@ static vaddr_t first_touched(const struct map_entry *e)
     return e->flags & MAPF_GROWSDOWN ? MAX(e->low, e->start) & ~PAGE_MASK : e->start;
 }
 
+/* Clear the PTE of a page in a page file. It is counted here, as the caller counts pages that were
+   mapped. */
+static void __attribute__((noinline, cold)) clear_slot(pte_t *p, vaddr_t va, pte_t pte,
+                                                       const struct tb_gather *g)
+{
+    struct page_table *pt = container_of(g->mask, struct page_table, loaded);
+
+    pte_must_be_paged_out(va, pte);
+    pt_set(p, 0);
+    pagefile_drop(pte_slot(pte));
+    __atomic_fetch_sub(&pt->paged_out, 1, __ATOMIC_RELAXED);
+}
+
 /* Clear the PTEs [p, end) of a group, the first of which is that of va and of which `left` are
    valid at most, and add the private pages that they map to the gather; others are counted in
    *others. Returns what remains of `left`. */
@@ -337,8 +371,12 @@ static inline uint64_t clear_group(pte_t *p, const pte_t *end, vaddr_t va, uint6
 
         for (; pte == 0 && p + 4 < end && !(p[1] | p[2] | p[3]); va += 4 * PAGE_SIZE)
             pte = *(p += 4);
-        if (!pte_maps_page(va, pte))
+        if (pte == 0)
             continue;
+        if (unlikely(!pte_valid(pte))) {
+            clear_slot(p, va, pte, g);
+            continue;
+        }
         __atomic_store_n(p, 0, __ATOMIC_RELAXED);
         left--;
         tb_gather_va(g, va);
@@ -369,8 +407,8 @@ static uint64_t clear_object_group(const struct map_entry *e, pte_t *p, const pt
     return left;
 }
 
-/* Clear the PTEs [p, end) of one table, for the pages from va on. Returns the number of valid PTEs
-   cleared. */
+/* Clear the PTEs [p, end) of one table, for the pages from va on. Returns the number of valid
+   PTEs cleared. */
 static uint64_t clear_table_part(const struct map_entry *e, pte_t *p, pte_t *end, vaddr_t va,
                                  struct tb_gather *g)
 {
@@ -502,8 +540,11 @@ static inline void end_page(pte_t pte, struct ending *d)
 {
     if (!(~pte & (PTE_V | PTE_SW_SHARED))) /* most: a page of an object */
         return;
-    if (unlikely(!pte_valid(pte)))
-        pte_unexpected(0, pte);
+    if (unlikely(!pte_valid(pte))) {
+        pte_must_be_paged_out(0, pte);
+        pagefile_drop(pte_slot(pte));
+        return;
+    }
     page_batch_add(&d->pages, pte_pfn(pte));
 }
 
@@ -543,7 +584,8 @@ static void protect_table_part(pte_t *p, vaddr_t va, uint64_t n, unsigned prot, 
 
         if (!pte_maps_page(va, old))
             continue;
-        now = pte_make(pte_pfn(old), pt_user_bits(prot, write) | (old & PTE_SW_MASK));
+        now = pte_make(pte_pfn(old), pt_user_bits(prot, write) |
+                                         (old & PTE_SW_MASK & ~(PTE_SW_AGED | PTE_SW_LEAVE)));
         if (now == old)
             continue;
         pt_store(&p[i], now);

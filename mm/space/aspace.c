@@ -128,6 +128,17 @@ void aspace_entries_left(void)
 
 void aspace_ref(struct aspace *as) { __atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED); }
 
+bool aspace_try_unref(struct aspace *as)
+{
+    uint32_t refs = __atomic_load_n(&as->refs, __ATOMIC_RELAXED);
+
+    while (refs > 1)
+        if (__atomic_compare_exchange_n(&as->refs, &refs, refs - 1, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
 /* Add the level-1 PTEs of [start, end) to a set. */
 static inline void l1_add(struct l1_set *set, vaddr_t start, vaddr_t end)
 {
@@ -303,6 +314,7 @@ struct map_entry *aspace_merge_locked(struct aspace *as, struct map_entry *e)
 
 bool (*aspace_within)(uint64_t nbytes, uint64_t data);
 uint64_t (*aspace_stack_limit)(void);
+bool (*aspace_wait_for_memory)(void);
 
 /* The sums are far below 2^64: all that is mapped is within the addresses of users, and so is n. */
 bool aspace_may_grow_locked(struct aspace *as, uint64_t n, bool data)
@@ -614,13 +626,12 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
     return err;
 }
 
-int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
+/* aspace_populate() from *at up to end. *at: how far it came. -ERANGE: there is a hole. */
+static int populate(struct aspace *as, vaddr_t *at, vaddr_t end, bool write)
 {
-    vaddr_t start = va, end = va + len;
+    vaddr_t va = *at;
     int err;
 
-    if (!aspace_user_range(va, len))
-        return -EINVAL;
     err = mutex_lock_shared_killable(&as->lock);
     if (err)
         return err;
@@ -629,7 +640,7 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
         vaddr_t upto;
 
         if (!e || e->start > va) {
-            err = -ENOMEM;
+            err = -ERANGE;
             break;
         }
         upto = MIN(MIN(end, e->end), va + POPULATE_BYTES);
@@ -640,7 +651,7 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
             continue;
         if (err)
             break;
-        va = upto;
+        *at = va = upto;
         if (va < end) { /* let others in, who change the map or stop all threads */
             mutex_unlock_shared(&as->lock);
             if (sched_loop_point() || mutex_lock_shared_killable(&as->lock) != 0)
@@ -648,7 +659,21 @@ int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
         }
     }
     mutex_unlock_shared(&as->lock);
+    return err;
+}
+
+int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
+{
+    vaddr_t at = va, end = va + len;
+    int err;
+
+    if (!aspace_user_range(va, len))
+        return -EINVAL;
+    do
+        err = populate(as, &at, end, write);
+    while (unlikely(err == -ENOMEM) && aspace_wait_for_memory && aspace_wait_for_memory());
+    err = err == -ERANGE ? -ENOMEM : err;
     if (err == -ENOMEM)
-        aspace_prune(as, start, end);
+        aspace_prune(as, va, end);
     return err;
 }

@@ -86,6 +86,9 @@ struct map_ops {
    aspace_stack_limit: how many bytes a stack may have. */
 extern bool (*aspace_within)(uint64_t nbytes, uint64_t data);
 extern uint64_t (*aspace_stack_limit)(void);
+/* Called, if set, with no lock of mm held, after there was no memory to populate a range: wait
+   until pages have gone to page files. False: none have. */
+extern bool (*aspace_wait_for_memory)(void);
 
 /* An address space gets no more entries from Linux's calls when it has so many, which is Linux's
    vm.max_map_count: a loop of mmap would otherwise take all memory of the kernel. As on Linux, mmap
@@ -118,8 +121,11 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     bool locks_future;      /* mlockall(MCL_FUTURE); atomic */
     struct map_entry *hint; /* found last, by a fault mostly; atomic, cleared when it is removed */
     struct tb_gather *gather; /* of a dying space: takes what its sections free; else NULL */
-    struct fork_noted *noted; /* of a space that a fork fills (mm/space/fork.c); else NULL */
-    uint64_t forks;           /* how often it was copied */
+    union {
+        struct fork_noted *noted; /* of a space that a fork fills (mm/space/fork.c); else NULL */
+        struct aspace *next_left; /* of one that only kernel/proc/page_out.c refers to */
+    };
+    uint64_t forks; /* how often it was copied */
     struct aspace_counts counts;
 };
 
@@ -152,6 +158,8 @@ static inline uint64_t aspace_pages(const struct aspace *as)
     return all > zeroes ? all - zeroes : 0;
 }
 void aspace_ref(struct aspace *as);
+/* Drop a reference, unless it is the last. False: it is, and the caller has it still. Any IPL. */
+bool aspace_try_unref(struct aspace *as);
 /* Drop a reference. The last one unmaps and frees everything; then no CPU has the root loaded,
    except perhaps this one, which switches to the system root first. */
 void aspace_unref(struct aspace *as);

@@ -100,6 +100,19 @@ static inline pte_t *entry_around(const struct map_entry *e, pte_t *p, vaddr_t v
    write copies it if others map it too. Mutex shared. 0 or -ENOMEM. */
 int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old,
                        bool write);
+/* Faults on a page that is in a page file: p is the PTE of va, and has this value. The mutex is
+   held shared, and dropped in between, so that p may be no PTE any more. 0: it was brought back, by
+   this thread or another; -EAGAIN: look again; -ENOMEM, -EIO; -EINTR: the caller is to end
+   (mm/space/page_in.c). */
+int anon_page_in(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t pte);
+/* Faults on a page whose PTE at p has PTE_SW_AGED: it is used still. Mutex shared. Returns 0. */
+int anon_fault_aged(struct map_entry *e, vaddr_t va, pte_t *p, pte_t old);
+/* Can the pages of e be put into a page file? Mutex held. */
+static inline bool anon_is_pageable(const struct map_entry *e)
+{
+    return e->ops == &anon_ops && !e->object && !e->locked &&
+           !(e->flags & (MAPF_SHARED | MAPF_HUGE));
+}
 /* Resolve a fault in the general way (mm/space/fault.c). The mutex is held shared, and released on
    return. Result as aspace_fault(). */
 int aspace_fault_unlock(struct aspace *as, vaddr_t va, enum fault_access access);

@@ -105,13 +105,14 @@ vaddr_t aspace_count(struct aspace *as, const struct mapping_view *v, vaddr_t va
 /*
  * May the page that the PTE maps be written here? If the PTE allows it, yes. If not, it must be a
  * private page that no other PTE maps: with the mutex held exclusively no fork of this space gives
- * it another user, and who has no reference to it cannot give one away.
+ * it another user, and who has no reference to it cannot give one away. Nor may it be on its way to
+ * a page file, which would get the old contents.
  */
 static bool may_write(pte_t pte)
 {
     if (pte & PTE_UWE)
         return true;
-    return pte_is_private(pte) && users_of(pte_pfn(pte)) == 1;
+    return pte_is_private(pte) && !(pte & PTE_SW_AGED) && users_of(pte_pfn(pte)) == 1;
 }
 
 /*

@@ -29,14 +29,18 @@
 
 #define STEP 32u /* PTEs moved under one hold of an object's lock */
 
-/* Make the PTE `to` map what `from` maps, for an entry without an object's pages. */
+/* Make the PTE `to` map what `from` maps, for an entry without an object's pages; or have its slot
+ * of a page file. */
 static void move_pte(pte_t *from, pte_t *to)
 {
     pte_t pte = *from;
-    struct page *page = page_of(pte_pfn(pte));
 
-    if (__atomic_load_n(&page->owner, __ATOMIC_RELAXED) == kseg_paddr(from).a)
-        __atomic_store_n(&page->owner, kseg_paddr(to).a, __ATOMIC_RELAXED);
+    if (likely(pte_valid(pte))) {
+        struct page *page = page_of(pte_pfn(pte));
+
+        if (__atomic_load_n(&page->owner, __ATOMIC_RELAXED) == kseg_paddr(from).a)
+            __atomic_store_n(&page->owner, kseg_paddr(to).a, __ATOMIC_RELAXED);
+    }
     pt_store(to, pte);
     pt_mark(to);
     __atomic_store_n(from, 0, __ATOMIC_RELAXED);
@@ -50,7 +54,7 @@ static unsigned move_ptes(pte_t *from, pte_t *to, vaddr_t va, uint64_t n, struct
     unsigned moved = 0, cleared = 0;
 
     for (uint64_t k = 0; k < n; k++, va += PAGE_SIZE) {
-        if (!pte_maps_page(va, from[k]))
+        if (!pte_maps_page(va, from[k]) && !from[k])
             continue;
         tb_gather_va(g, va);
         if (pte_is_private(from[k])) {

@@ -31,6 +31,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/pin.h"
@@ -38,11 +39,12 @@
 
 #define FORGET_AFTER 32u
 
-/* Pages that are to be copied: those with the mark, found while their PTEs were shared, and those
-   that the caller names. */
+/* What a fork notes on its way. Pages that are to be copied: those with the mark, found while their
+   PTEs were shared, and those that the caller names. */
 struct fork_noted {
     bool pinned; /* there are pages that a device may be writing (mm/space/pin.h) */
     unsigned n;
+    unsigned slots; /* PTEs of pages in page files, which are not mapped */
     struct noted_page {
         const struct map_entry *e; /* of the parent */
         pte_t *p, *to;             /* its PTE and the child's */
@@ -58,14 +60,19 @@ static void __attribute__((noinline)) note(struct fork_noted *noted, const struc
         noted->page[noted->n++] = (struct noted_page){e, p, to};
 }
 
-/* The parent's PTE p, which maps a page of its own or one that can be written, for the child.
-   Returns its new value, of both. */
+/* The parent's PTE p, which maps a page of its own or one that can be written, or none, for the
+   child. Returns its new value, of both. */
 static inline pte_t share_private(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
                                   pte_t *to, vaddr_t va, uint64_t *private)
 {
     pte_t pte = *p;
 
-    (void)pte_maps_page(va, pte);
+    if (unlikely(!pte_valid(pte))) {
+        pte_must_be_paged_out(va, pte);
+        noted->slots++;
+        ++*private;
+        return pte;
+    }
     if (!(pte & PTE_SW_COW)) {
         pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
         pt_store(p, pte);
@@ -130,6 +137,15 @@ static inline unsigned groups_at_once(const struct map_entry *e)
     return e->prot & MAP_W ? 1 : 2;
 }
 
+/* Count the slots of page files that n PTEs of the child have, as those of the parent do: apart, as
+   a call in the loop would make it store registers. */
+static void __attribute__((noinline, cold)) share_slots(const pte_t *to, uint64_t n)
+{
+    for (uint64_t k = 0; k < n; k++)
+        if (pte_is_paged_out(to[k]))
+            pagefile_share(pte_slot(to[k]));
+}
+
 /* The same for n pages of some groups of PTEs of entry e; `table` is the child's.
    The lock of the entry's object is taken. They are counted before it is released, as a reverse
    walk may take them away from then on. */
@@ -138,8 +154,11 @@ static inline void share_group(const struct map_entry *e, struct aspace *dst, st
                                unsigned *others)
 {
     ipl_t ipl = e->object ? spin_lock(e->object->lock) : 0;
+    unsigned before = dst->noted->slots;
     unsigned shared = share_ptes(e, dst->noted, p, to, va, n, left, others);
 
+    if (unlikely(dst->noted->slots != before))
+        share_slots(to, n);
     if (shared) {
         __atomic_fetch_add(&table->aux, shared, __ATOMIC_RELAXED);
         page_table_add_rss(&dst->pt, shared);
@@ -369,7 +388,7 @@ static int part_entry(struct aspace *src, const struct map_entry *e, struct aspa
             const struct noted_page k = {e, p + i, to + i};
             pte_t pte = pt_load(k.to);
 
-            if (pte && pte_is_private(pte) &&
+            if (pte_valid(pte) && pte_is_private(pte) &&
                 __atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED) == PAGE_PINNED)
                 err = part_page(dst, &k, err);
         }
@@ -408,7 +427,7 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
         return NULL;
     }
     dst->next_region_id = src->next_region_id;
-    noted.n = 0;
+    noted.n = noted.slots = 0;
     noted.pinned = false;
     dst->noted = &noted;
     err = region_fork_locked(src, dst);
@@ -428,6 +447,11 @@ struct aspace *aspace_fork_writing(struct aspace *src, const vaddr_t *soon, unsi
         err = part_pinned(src, dst, err);
     if (!err)
         err = copy_soon(src, dst, soon, n, &noted);
+    /* Atomic: a reverse walk may clear PTEs of the child already. */
+    if (unlikely(noted.slots)) {
+        __atomic_fetch_sub(&dst->pt.rss, noted.slots, __ATOMIC_RELAXED);
+        dst->pt.paged_out = noted.slots;
+    }
     dst->noted = NULL;
     mutex_unlock(&src->lock);
     if (err) {

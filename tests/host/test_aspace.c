@@ -14,6 +14,7 @@
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * Address spaces compared with a plain model: random maps, unmaps, protections, writes, forks and
  * ends of up to NPROCS processes on four CPUs with translation buffers. The model has the expected

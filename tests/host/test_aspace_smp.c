@@ -14,6 +14,7 @@
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /* Address spaces used by several CPUs at once: threads of one, and processes of one family. */
 #include "tests/host/vm.h"
 

@@ -5,6 +5,7 @@
 // SOURCES: mm/space/anon.c mm/space/object_fault.c
 // SOURCES: mm/object/object.c mm/object/mappings.c mm/object/object_index.c mm/object/pager.c
 // SOURCES: mm/object/rmap.c kernel/base/treap.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * The parts of an object against plain models: the order of its map entries, and the pages of its
  * index when ranges are freed. Then one file with many mappings is cut off and grows again while

@@ -15,6 +15,7 @@
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * A pager that answers late, in another order or with errors, and takes pages back during a fault.
  *

@@ -15,6 +15,7 @@
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * Page tables: each bit of PTEs, walks compared with address arithmetic, creating and pruning of
  * tables compared with a model, the self-map and the page-table-space addresses that a changed
@@ -41,8 +42,9 @@ static void test_bits(void)
     for (unsigned f = 0; f < 5; f++)
         if (pte_form((pte_t)f << PTE_FORM_SHIFT) != f)
             vm_die("form %u", f);
-    is(PTE_FORM_MASK & (PTE_SW_COW | PTE_SW_WIRED | PTE_SW_SHARED | PTE_SW_SHPT), 0,
-       "forms and software bits do not overlap");
+    is(PTE_FORM_MASK &
+           (PTE_SW_COW | PTE_SW_WIRED | PTE_SW_SHARED | PTE_SW_SHPT | PTE_SW_AGED | PTE_SW_LEAVE),
+       0, "forms and software bits do not overlap");
     is((PTE_SW_COW | PTE_SW_WIRED | PTE_SW_SHARED | PTE_SW_SHPT) & ~PTE_SW_MASK, 0,
        "software bits do not overlap the hardware's");
 }

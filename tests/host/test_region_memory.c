@@ -8,6 +8,7 @@
 // SOURCES: mm/object/rmap.c mm/space/object_fault.c mm/space/aspace_protect.c
 // SOURCES: mm/space/aspace_lock.c mm/space/region.c
 // SOURCES: mm/space/region_memory.c mm/space/prot_code.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * Private memory in regions: the meaning of protection codes, where a region grows, each service
  * with each allocation failing in turn, locked pages that a pager wants back, the exact limit of

@@ -8,6 +8,7 @@
 // SOURCES: mm/object/rmap.c mm/space/object_fault.c mm/space/aspace_protect.c
 // SOURCES: mm/space/aspace_lock.c mm/space/region.c
 // SOURCES: mm/space/region_memory.c mm/space/prot_code.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*
  * Searches among regions and mappings: random regions and mappings in part of the default region
  * P0, compared with an array of pages. Free addresses from both ends and with every alignment, the

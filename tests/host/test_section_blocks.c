@@ -14,6 +14,7 @@
 // SOURCES: kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
 /*
  * Shared level-2 pages: one level-1 PTE for each 8 GiB of a mapping, at any suitable address, for
  * ALLOC and FLUID sections; parts, offsets, tails, cuts and forks of such mappings. Operations on

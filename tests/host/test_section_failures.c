@@ -13,6 +13,7 @@
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 // SOURCES: mm/section/section_pagfil.c
 // SOURCES: mm/section/section_pfn.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
 /*
  * Each allocation that a section service makes is made to fail in turn, until the service succeeds
  * without a failure. Each time the service must return an error and leave pages, pool, promises,

@@ -14,6 +14,7 @@
 // SOURCES: kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
 /*
  * Faults on FLUID sections, on one processor and on four at once: each page is made valid once, and
  * every fault is counted by its effect.

@@ -15,6 +15,7 @@
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
 // SOURCES: mm/section/section_pagfil.c mm/section/section_pfn.c mm/section/window.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
 /*
  * Page-file-backed and page-frame sections: which frames may be mapped, faults on several
  * processors at once, shortage of memory, random mappings compared with a model; and the windows of

@@ -14,6 +14,7 @@
 // SOURCES: kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c
 // SOURCES: mm/space/object_fault.c mm/space/aspace_protect.c mm/space/region_memory.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
 /*
  * Random mapping and deleting of parts of sections of more than 8 GiB, with sharing at both levels
  * and forks, compared with a model: for every 8 MiB span ("piece") of every process, which piece of

@@ -24,6 +24,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/proc/page_file.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/ptrace.h"
 #include "kernel/proc/signal_numbers.h"
@@ -222,6 +223,14 @@ static void __attribute__((noinline)) user_fault_failed(uint64_t va, int err)
     /* -EINTR: a fatal signal ended the wait for the page; it takes effect on the return path. */
 }
 
+/* A copy of the kernel's got no page: wait for the pager. True: the access is tried again. */
+static bool wait_in_kernel(uint64_t va, int64_t cause)
+{
+    if (!page_out_active())
+        return false;
+    return page_out_wait() || (!failure_counting() && resolve(va, cause) == 0);
+}
+
 static void __attribute__((noinline)) memory_in_kernel(uint64_t va, uint64_t kind, int64_t cause,
                                                        struct trapframe *f)
 {
@@ -241,7 +250,7 @@ static void __attribute__((noinline)) memory_in_kernel(uint64_t va, uint64_t kin
         err = failure_in_fault(resolve, va, cause, false);
     else
         err = resolve(va, cause);
-    if (err == 0)
+    if (err == 0 || (err == -ENOMEM && va < LAYOUT_USER_TOP && wait_in_kernel(va, cause)))
         return;
     if (!fixup || (va >= LAYOUT_USER_TOP && !fixup_is_kernel_read(f->pc)))
         bad_kernel_access(va, kind, cause, f);

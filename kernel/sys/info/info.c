@@ -1,8 +1,8 @@
 /*
  * MEGA_SYS_INFO, the information that `show`, tests and benchmarks use: the table of items, and the
- * items on memory, pools, reservations, translation buffers, parameters, PCI and disks. Each
- * structure is filled in on the kernel stack and copied out whole or, if the program's buffer is
- * shorter, truncated. There is no lock here but that of a disk's counts, and nothing is
+ * items on memory, pools, reservations, translation buffers, parameters, PCI, disks and page files.
+ * Each structure is filled in on the kernel stack and copied out whole or, if the program's buffer
+ * is shorter, truncated. There is no lock here but that of a disk's counts, and nothing is
  * allocated.
  */
 #include "kernel/sys/info/info.h"
@@ -21,6 +21,7 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/trace/trace.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
@@ -59,6 +60,7 @@ union answer {
     struct mega_events events;
     struct mega_cluster cluster;
     struct mega_accounting accounting;
+    struct mega_page_file page_file;
 };
 
 static cond_t info_memory(int64_t index, void *out)
@@ -264,6 +266,28 @@ static cond_t info_account(int64_t index, void *out)
     return SS$_NORMAL;
 }
 
+static cond_t info_page_file(int64_t index, void *out)
+{
+    struct mega_page_file *m = out;
+    struct pagefile_stats s;
+    unsigned k;
+
+    for (k = 0; k < PAGEFILES_MAX; k++)
+        if (pagefile_stats(k, &s) && index-- == 0)
+            break;
+    if (k == PAGEFILES_MAX)
+        return SS$_NONEXPR;
+    *m = (struct mega_page_file){.slots = s.slots,
+                                 .used = s.used,
+                                 .bad = s.bad,
+                                 .reads = s.reads,
+                                 .writes = s.writes,
+                                 .errors = s.errors,
+                                 .closing = s.closing};
+    memcpy(m->name, s.name, sizeof(s.name));
+    return SS$_NORMAL;
+}
+
 static void disk_counts(struct block_disk *d, struct mega_disk *m)
 {
     ipl_t ipl = spin_lock(&d->lock);
@@ -390,6 +414,7 @@ static struct { /* constant after boot */
     [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
     [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_EVENTS] = {trace_events, sizeof(struct mega_events)},
+    [MEGA_INFO_PAGE_FILE] = {info_page_file, sizeof(struct mega_page_file)},
     [MEGA_INFO_CLUSTER] = {info_cluster, sizeof(struct mega_cluster)},
     [MEGA_INFO_ACCOUNTING] = {info_accounting, sizeof(struct mega_accounting)},
     [MEGA_INFO_VALIDATE] = {info_validate, sizeof(struct mega_validate)},

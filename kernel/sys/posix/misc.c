@@ -15,6 +15,7 @@
 #include "kernel/sched/freeze.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/phys/page.h"
 
 #define GRND_NONBLOCK 1u
@@ -80,9 +81,13 @@ long sys_sysinfo(uint64_t to)
         uint64_t totalhigh, freehigh;
         uint32_t mem_unit;
     } info = {0};
+    uint64_t slots, free;
     struct page_stats s;
 
     page_stats(&s);
+    pagefile_totals(&slots, &free);
+    info.totalswap = slots * PAGE_SIZE;
+    info.freeswap = free * PAGE_SIZE;
     info.uptime = (int64_t)(clock_ns() / 1000000000);
     info.totalram = s.total * PAGE_SIZE;
     info.freeram = s.free * PAGE_SIZE;

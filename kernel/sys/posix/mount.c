@@ -1,5 +1,6 @@
 /*
  * mount and umount: disks with ext4, to be read. Everything else was mounted at boot, and stays.
+ * swapon and swapoff: disks as page files.
  *
  * Users are told that they may not, and root, of types that cannot be mounted, that there is no
  * such file system, or that it is there already.
@@ -9,6 +10,7 @@
 #include "kernel/base/string.h"
 #include "kernel/block/block.h"
 #include "kernel/fs/ext4/ext4.h"
+#include "kernel/proc/page_file.h"
 #include "kernel/proc/process.h"
 #include "kernel/sys/posix/path.h"
 #include "kernel/sys/posix/upath.h"
@@ -151,3 +153,35 @@ long sys_umount2(uint64_t path, uint64_t flags)
 }
 
 long sys_oldumount(uint64_t path) { return sys_umount2(path, 0); }
+
+/* ---- page files ---- */
+
+#define SWAP_FLAGS 0x7FFFFu /* priorities, and discarding: all page files are alike here */
+
+long sys_swapon(uint64_t path, uint64_t flags)
+{
+    struct block_volume *v;
+    int err;
+
+    if (process_euid(process_self()) != 0)
+        return -EPERM;
+    if (flags & ~(uint64_t)SWAP_FLAGS)
+        return -EINVAL;
+    err = find_volume(path, &v);
+    if (err == -ENOTBLK)
+        err = -EINVAL; /* only disks and partitions */
+    return err ? err : page_file_on(v);
+}
+
+long sys_swapoff(uint64_t path)
+{
+    struct block_volume *v;
+    int err;
+
+    if (process_euid(process_self()) != 0)
+        return -EPERM;
+    err = find_volume(path, &v);
+    if (err == -ENOTBLK)
+        err = -EINVAL;
+    return err ? err : page_file_off(v);
+}

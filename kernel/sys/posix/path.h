@@ -51,6 +51,8 @@ long sys_mount(uint64_t device, uint64_t path, uint64_t type, uint64_t flags,
                uint64_t data);                   /* 302 */
 long sys_umount2(uint64_t path, uint64_t flags); /* 22 */
 long sys_oldumount(uint64_t path);               /* 321 */
+long sys_swapon(uint64_t path, uint64_t flags);  /* 322 */
+long sys_swapoff(uint64_t path);                 /* 304 */
 long sys_execveat(uint64_t dirfd, uint64_t path, uint64_t argv, uint64_t envp,
                   uint64_t flags);                                                         /* 513 */
 long sys_ustat(uint64_t dev, uint64_t to);                                                 /* 327 */

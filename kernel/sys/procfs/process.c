@@ -56,7 +56,7 @@ struct view {
     int nice, cpu;
     struct cpu_time used, waited;
     uint64_t start_ns;
-    uint64_t faults, vsize, vsize_peak, rss, rss_peak, locked, tables, descriptors;
+    uint64_t faults, vsize, vsize_peak, rss, rss_peak, locked, tables, paged_out, descriptors;
     uint64_t pending, shared_pending, blocked, ignored, caught, switches;
     vaddr_t brk_start;
     bool more_threads; /* than were added up */
@@ -137,6 +137,7 @@ static void view_memory(const struct aspace *as, struct view *v)
     v->vsize = load(&as->counts.vsize);
     v->vsize_peak = MAX(load(&as->counts.vsize_peak), v->vsize);
     v->rss = aspace_pages(as);
+    v->paged_out = __atomic_load_n(&as->pt.paged_out, __ATOMIC_RELAXED);
     v->rss_peak = MAX(page_table_rss_peak(&as->pt), v->rss);
     v->locked = load(&as->counts.locked);
     v->tables = load(&as->pt.tables);
@@ -249,7 +250,7 @@ int proc_show_status(const struct proc_id *who, uint64_t *cursor, struct proc_te
                    "VmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmHWM:\t%8lu kB\n"
                    "VmRSS:\t%8lu kB\nVmPTE:\t%8lu kB\nVmSwap:\t%8lu kB\n",
                    v.vsize_peak / 1024, v.vsize / 1024, v.locked * PAGE_KIB, v.rss_peak * PAGE_KIB,
-                   v.rss * PAGE_KIB, v.tables * PAGE_KIB, 0ul);
+                   v.rss * PAGE_KIB, v.tables * PAGE_KIB, v.paged_out * PAGE_KIB);
     proc_print(t, "Threads:\t%u\n", v.threads);
     proc_print(t,
                "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\n"

@@ -10,6 +10,7 @@
 #include "kernel/sched/timer.h"
 #include "kernel/sys/posix/misc.h"
 #include "kernel/sys/procfs/procfs_private.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool.h"
@@ -52,10 +53,12 @@ static int show_meminfo(const struct proc_id *who, uint64_t *cursor, struct proc
 {
     struct huge_pool_stats huge;
     struct pool_stats npp, pgd;
+    uint64_t slots, free;
     struct page_stats s;
 
     (void)who, (void)cursor;
     page_stats(&s);
+    pagefile_totals(&slots, &free);
     npp_stats(&npp);
     pgd_stats(&pgd);
     huge_pool_stats(&huge);
@@ -63,8 +66,8 @@ static int show_meminfo(const struct proc_id *who, uint64_t *cursor, struct proc
                "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n"
                "Buffers:        %8lu kB\nCached:         %8lu kB\nSwapCached:     %8lu kB\n"
                "SwapTotal:      %8lu kB\nSwapFree:       %8lu kB\n",
-               s.total * PAGE_KIB, s.free * PAGE_KIB, fluid_count() * PAGE_KIB, 0ul, 0ul, 0ul, 0ul,
-               0ul);
+               s.total * PAGE_KIB, s.free * PAGE_KIB, fluid_count() * PAGE_KIB, 0ul, 0ul, 0ul,
+               slots * PAGE_KIB, free * PAGE_KIB);
     proc_print(t, "KernelPools:    %8lu kB\nReserved:       %8lu kB\n",
                (npp.size + pgd.in_use) / 1024, s.reserved * PAGE_KIB);
     proc_print(t,
@@ -172,6 +175,31 @@ int proc_show_mounts(const struct proc_id *who, uint64_t *cursor, struct proc_te
     return err == -ENOENT ? 0 : err ? err : 1;
 }
 
+/* The title, then one page file a record. */
+static int show_swaps(const struct proc_id *who, uint64_t *cursor, struct proc_text *t)
+{
+    struct pagefile_stats s;
+
+    (void)who;
+    if (*cursor == 0) {
+        proc_print(t, "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+    } else {
+        char path[8 + PAGEFILE_NAME];
+        unsigned file = (unsigned)*cursor - 1;
+
+        if (file >= PAGEFILES_MAX)
+            return 0;
+        if (pagefile_stats(file, &s)) {
+            format(path, sizeof(path), "/dev/%s", s.name);
+            proc_print(t, "%-40spartition\t%lu\t%s%lu\t%s-%u\n", path, (s.slots - s.bad) * PAGE_KIB,
+                       s.slots * PAGE_KIB < 10000000 ? "\t" : "", s.used * PAGE_KIB,
+                       s.used * PAGE_KIB < 10000000 ? "\t" : "", file + 2);
+        }
+    }
+    ++*cursor;
+    return 1;
+}
+
 static long readlink_mounts(const struct proc_inode *i, char *buf, size_t n)
 {
     (void)i;
@@ -193,6 +221,7 @@ static const struct proc_entry names[] = {
     {.name = "mounts", .mode = S_IFLNK | 0777, .readlink = readlink_mounts},
     PROC_FOLDER("net", proc_net_names),
     {.name = "stat", .mode = S_IFREG | 0444, .show = show_stat},
+    {.name = "swaps", .mode = S_IFREG | 0444, .show = show_swaps},
     PROC_FOLDER("sys", proc_sys_names),
     PROC_FOLDER("sysvipc", proc_sysvipc),
     {.name = "uptime", .mode = S_IFREG | 0444, .show = show_uptime},

@@ -19,6 +19,7 @@
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
 #include "kernel/sys/vms/items.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/phys/page.h"
 #include "mm/section/section.h"
 #include "sysman/params.h"
@@ -67,6 +68,15 @@ static uint64_t none(unsigned which)
 {
     (void)which;
     return 0;
+}
+
+/* Pages that all page files have, or how many of them are free. */
+static uint64_t from_page_files(unsigned is_free)
+{
+    uint64_t slots, free;
+
+    pagefile_totals(&slots, &free);
+    return is_free ? free : slots;
 }
 
 /* CPUs that run, those that the console reports, and where the first CPU is among them. */
@@ -241,8 +251,8 @@ static const struct item {
     {SYI$_ARCH_TYPE, 4, from_layout, ARCHITECTURE},
     {SYI$_CLUSTER_MEMBER, 1, none, 0},
     {SYI$_NODE_CSID, 4, none, 0},
-    {SYI$_PAGEFILE_PAGE, 4, none, 0},
-    {SYI$_PAGEFILE_FREE, 4, none, 0},
+    {SYI$_PAGEFILE_PAGE, 4, from_page_files, false},
+    {SYI$_PAGEFILE_FREE, 4, from_page_files, true},
     {SYI$_SWAPFILE_PAGE, 4, none, 0},
     {SYI$_SWAPFILE_FREE, 4, none, 0},
     {SYI$_PROCESS_SPACE_LIMIT, 8, from_layout, SPACE_LIMIT},

@@ -27,7 +27,7 @@ static const struct {
     const char *help;
 } displays[] = {
     {"MEMORY", show_memory,
-     Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL | Q_VALIDATE, false,
+     Q_FULL | Q_ALL | Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL | Q_FILES | Q_VALIDATE, false,
      "memory, reservations, pools, global section tables"},
     {"SECTION", show_section, Q_FULL, true, "global sections"},
     {"PROCESS", show_process, Q_ALL | Q_FULL, true, "processes"},
@@ -53,11 +53,11 @@ static const struct {
     const char *name;
     unsigned bit;
 } qualifiers[] = {
-    {"FULL", Q_FULL},         {"ALL", Q_ALL},          {"PHYSICAL", Q_PHYSICAL},
-    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},        {"START", Q_START},
-    {"PROCESS", Q_PROCESS},   {"JOB", Q_JOB},          {"GROUP", Q_GROUP},
-    {"SYSTEM", Q_SYSTEM},     {"STOP", Q_STOP},        {"GLOBAL", Q_GLOBAL},
-    {"VALIDATE", Q_VALIDATE}, {"TABLE=name", Q_TABLE},
+    {"FULL", Q_FULL},         {"ALL", Q_ALL},     {"PHYSICAL", Q_PHYSICAL},
+    {"RESERVED", Q_RESERVED}, {"POOL", Q_POOL},   {"START", Q_START},
+    {"PROCESS", Q_PROCESS},   {"JOB", Q_JOB},     {"GROUP", Q_GROUP},
+    {"SYSTEM", Q_SYSTEM},     {"STOP", Q_STOP},   {"GLOBAL", Q_GLOBAL},
+    {"VALIDATE", Q_VALIDATE}, {"FILES", Q_FILES}, {"TABLE=name", Q_TABLE},
 };
 
 bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)

@@ -1,4 +1,4 @@
-/* show memory [/physical] [/reserved] [/pool [/full]] [/global] [/all] [/validate] */
+/* show memory [/physical] [/reserved] [/pool [/full]] [/global] [/files] [/all] [/validate] */
 #include "show.h"
 
 #include <megalith/registry.h>
@@ -197,17 +197,39 @@ static void global(void)
     use_line("Page-file-backed pages", "GBLPAGFIL", &g.pagfil_pages);
 }
 
+/* Print the page files. given: they were asked for, so that none are named too. */
+static void files(bool given)
+{
+    struct mega_page_file f;
+    int64_t i;
+
+    for (i = 0; ask(MEGA_INFO_PAGE_FILE, i, &f, sizeof(f)); i++) {
+        if (i == 0)
+            printf("\nPage Files (pages):                Size        Free      In Use        Read"
+                   "     Written      Errors\n");
+        printf("  /dev/%-19s%12lu%12lu%12lu%12lu%12lu%12lu%s\n", f.name,
+               (unsigned long)(f.slots - f.bad), (unsigned long)(f.slots - f.bad - f.used),
+               (unsigned long)f.used, (unsigned long)f.reads, (unsigned long)f.writes,
+               (unsigned long)f.errors, f.closing ? " (closing)" : "");
+        if (f.bad)
+            printf("  %lu of its pages cannot be used.\n", (unsigned long)f.bad);
+    }
+    if (i == 0 && given)
+        printf("\nThere are no page files.\n");
+}
+
 int show_memory(unsigned q, const char *name)
 {
     struct mega_memory m;
+    bool given = (q & Q_FILES) != 0;
 
     (void)name;
     if (q & Q_VALIDATE)
         return show_validate();
     if (ask(MEGA_INFO_MEMORY, 0, &m, sizeof(m)))
         page_size = m.page_size;
-    if (q & Q_ALL || !(q & (Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL)))
-        q |= Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL;
+    if (q & Q_ALL || !(q & (Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL | Q_FILES)))
+        q |= Q_PHYSICAL | Q_RESERVED | Q_POOL | Q_GLOBAL | Q_FILES;
     heading();
     if (q & Q_PHYSICAL)
         physical();
@@ -215,6 +237,8 @@ int show_memory(unsigned q, const char *name)
         pool(q & Q_FULL);
     if (q & Q_GLOBAL)
         global();
+    if (q & Q_FILES)
+        files(given);
     if (q & Q_RESERVED)
         reserved();
     return 0;

@@ -17,6 +17,7 @@ enum {
     Q_STOP = 1 << 9,
     Q_GLOBAL = 1 << 5,
     Q_VALIDATE = 1 << 10,
+    Q_FILES = 1 << 6,
     Q_PROCESS = 1 << 11,
     Q_JOB = 1 << 12,
     Q_GROUP = 1 << 13,

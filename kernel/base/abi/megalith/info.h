@@ -90,7 +90,8 @@ enum mega_item {
     /* Index: the least number of a record, from 1 on; struct mega_accounting: the next record of a
        process that has ended, of those about which the caller could have asked $GETJPI */
     MEGA_INFO_ACCOUNTING = 44,
-    MEGA_INFO_CRASH = 100, /* index 0: a deliberate panic. Superuser only */
+    MEGA_INFO_PAGE_FILE = 45, /* index-th page file: struct mega_page_file */
+    MEGA_INFO_CRASH = 100,    /* index 0: a deliberate panic. Superuser only */
     /*
      * The following items exist only in a kernel built with TEST=1 (kernel/test); other kernels
      * return SS$_BADPARAM, as for any unknown item. All of them require the superuser.
@@ -401,6 +402,13 @@ struct mega_disk {
     uint64_t requests[MEGA_DISK_KINDS], bytes[MEGA_DISK_KINDS]; /* ended; of those without error */
     uint64_t errors[MEGA_DISK_KINDS];                           /* told to who made the request */
     uint64_t retries, late; /* requests tried again; given up when the device failed */
+};
+/* A page file; its slots have a page each. */
+struct mega_page_file {
+    char name[16];
+    uint64_t slots, used, bad;      /* bad: those that cannot be used; slots includes them */
+    uint64_t reads, writes, errors; /* pages read and written; transfers that failed */
+    uint64_t closing;               /* 1: what is in it is being brought back */
 };
 /* All locks of one name and rank, since measurement started (MEGA_CTL_LOCK_STATS). */
 struct mega_lock {

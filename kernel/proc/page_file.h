@@ -1,0 +1,45 @@
+/*
+ * Page files on disks and partitions, and the pager: the thread that writes private pages to them
+ * when memory is short. README.md describes both.
+ */
+#ifndef KERNEL_PROC_PAGE_FILE_H
+#define KERNEL_PROC_PAGE_FILE_H
+
+#include "kernel/base/types.h"
+
+struct block_volume;
+struct validate;
+
+/* Use a volume, which mkswap has prepared, as a page file. 0; -EINVAL: it has no header of mkswap,
+ * or too few or too many pages; -EBUSY: it, or a part of it, is used already; -EROFS; -ENOSPC:
+ * there are PAGEFILES_MAX; -ENOMEM; -EIO; -EINTR. IPL 0; waits. */
+int page_file_on(const struct block_volume *v);
+/* Bring everything back to memory that is in the page file of a volume, and use it no longer. 0;
+ * -EINVAL: it is none; -ENOMEM: there is too little memory; -EIO: a page cannot be read; -EBUSY:
+ * another one is being closed; after these errors it is used as before. -EINTR: the thread is to
+ * end, and the pager goes on. IPL 0; waits. */
+int page_file_off(const struct block_volume *v);
+/* The volume of page file number `file`, as pagefile_end() leaves it, is not used any more. IPL 0.
+ */
+void page_file_ended(const void *device);
+/* The device of a volume's page file; NULL: it is none. */
+const void *page_file_device(const struct block_volume *v);
+
+/* Have the pager bring back what is in a page file, which is being closed, and end it. Results as
+ * for page_file_off. */
+int page_out_close(unsigned file, const void *device);
+/* Have the pager look at once whether memory is short. IPL 0. */
+void page_out_look(void);
+/* Is there a page file, so that it may help to wait for memory? Any IPL. */
+bool page_out_active(void);
+/* The current thread got no memory: wait until the pager has freed some, and return true; or find
+ * that waiting does not help. IPL 0, no spinlock; killable. */
+bool page_out_wait(void);
+/* Call fn for each address space to which the pager has a reference: for the self-check, while all
+ * threads are stopped. */
+struct aspace;
+void page_out_spaces(void (*fn)(struct aspace *as, void *arg), void *arg);
+/* Boot, after the disks: the pager, if there are disks. */
+void page_out_boot(void);
+
+#endif

@@ -1,0 +1,76 @@
+"""Page files: processes that need more than all memory, disks that fail, processes that die."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lib import swap
+from lib.guest import run_guest
+from lib.tap import check_tap
+
+MIB = 1 << 20
+MEMORY = 96 * MIB
+
+
+def run(image: Path, *words: str, cpus: int = 1, options: list[str] | None = None) -> str:
+    """What a mode of userland/tests/paging.c has said, in a machine with little memory."""
+    disk = ["--disk", str(image), *(options or [])]
+    done = run_guest(
+        "/tests/paging", *words, smp=cpus, memory="96M", options=disk, timeout=300
+    ).expect(0)
+    check_tap(done.text)
+    return done.console
+
+
+def fault(event: str, **more: object) -> str:
+    options = {"event": event, "errno": 5} | more
+    return ",".join(f"inject-error.0.{key}={value}" for key, value in options.items())
+
+
+@pytest.mark.parametrize("how", ["", ":ide"])
+def test_one(tmp_path: Path, how: str) -> None:
+    image = swap.make(tmp_path / "swap", 8 * MEMORY)
+    blank = tmp_path / "blank"
+    blank.write_bytes(bytes(MIB))
+    run(Path(f"{image}{how}"), options=["--disk", str(blank)])
+
+
+@pytest.mark.parametrize("cpus, accesses, times", [(1, 1000, 4), (4, 2500, 4), (4, 2500, 8)])
+def test_load(tmp_path: Path, cpus: int, accesses: int, times: int) -> None:
+    """Four processes with three threads each; the header is that of another machine."""
+    image = swap.make(tmp_path / "swap", 16 * MEMORY, page=4096, bad=(40, 41, 9000))
+    run(image, "load", str(accesses), str(times), cpus=cpus)
+
+
+def test_reads_fail(tmp_path: Path) -> None:
+    """A stretch of the disk cannot be read: SIGBUS there, and nowhere wrong contents."""
+    image = swap.make(tmp_path / "swap", 8 * MEMORY)
+    read = fault("read_aio", iotype="read", sector=8000)
+    console = run(image, "fail", options=["--disk-fault", read])
+    assert "vda: a read failed" in console
+
+
+def test_writes_fail(tmp_path: Path) -> None:
+    image = swap.make(tmp_path / "swap", 8 * MEMORY)
+    write = fault("write_aio", iotype="write", sector=8000)
+    console = run(image, "write", options=["--disk-fault", write])
+    assert "vda: a write failed" in console
+
+
+def test_killed(tmp_path: Path) -> None:
+    run(swap.make(tmp_path / "swap", 8 * MEMORY), "kill", cpus=4)
+
+
+def test_full(tmp_path: Path) -> None:
+    console = run(swap.make(tmp_path / "swap", MEMORY), "full")
+    assert "out of memory, killed" in console
+
+
+def test_show(tmp_path: Path) -> None:
+    """Without a page file nothing is shown but on demand; /proc says the same as show."""
+    image = swap.make(tmp_path / "swap", 64 * MIB)
+    script = "show memory && show memory /files && cat /proc/swaps /proc/meminfo"
+    done = run_guest("/bin/sh", "-c", script, options=["--disk", str(image)]).expect(0)
+    assert done.text.count("age files") == 1 and "There are no page files." in done.text
+    assert "SwapTotal:             0 kB\nSwapFree:              0 kB\n" in done.text
