@@ -38,8 +38,8 @@ static uint64_t sector_of(const struct block_volume *v, uint32_t slot)
 static int device_read(void *device, uint32_t slot, unsigned n, pfn_t *pages)
 {
     const struct block_volume *v = ((struct page_device *)device)->volume;
-    struct block_request *r =
-        block_new_uncharged(v, BLOCK_READ, sector_of(v, slot), n * (uint32_t)PAGE_SIZE);
+    struct block_request *r = block_new_uncharged(v, BLOCK_READ, sector_of(v, slot),
+                                                  n * (uint32_t)PAGE_SIZE);
     int err;
 
     if (!r)

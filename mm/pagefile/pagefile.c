@@ -34,10 +34,10 @@
 #define SLOTS_PER_PAGE (PAGE_SIZE / sizeof(struct slot))
 
 struct slot {
-    uint32_t count;  /* PTEs and holds; 0: free, unless it is unusable; atomic */
-    uint32_t found;  /* PTEs that the self-check has found */
-    uint16_t held;   /* holds; atomic */
-    uint16_t charge; /* number of the counter that is charged, or PAGEFILE_UNCHARGED; atomic */
+    uint32_t count;    /* PTEs and holds; 0: free, unless it is unusable; atomic */
+    uint32_t found;    /* PTEs that the self-check has found */
+    uint16_t held;     /* holds; atomic */
+    uint16_t charge;   /* number of the counter that is charged, or PAGEFILE_UNCHARGED; atomic */
     uint32_t unusable; /* atomic */
 };
 

@@ -4,15 +4,12 @@ matplotlib."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from megalith.debug.inventory import PAGE_SIZE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text
@@ -40,7 +37,7 @@ def cell(console: Console, letter: str, colour: str) -> Text:
     return Text("█", colour)
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
     """Writes an SVG file, which is the same for the same figure. The figure was made under
     SETTINGS. Raises OSError."""
     figure.savefig(path, metadata={"Date": None})

@@ -540,7 +540,8 @@ int main(int argc, char **argv)
         plain_scenarios,   event_scenarios,   socket_scenarios,    memory_scenarios,
         file_scenarios,    storage_scenarios, process_scenarios,   region_scenarios,
         section_scenarios, name_scenarios,    system_scenarios,    fault_scenarios,
-        ipc_scenarios,     message_scenarios, vms_event_scenarios, vms_io_scenarios};
+        ipc_scenarios,     message_scenarios, vms_event_scenarios, vms_io_scenarios,
+        aio_scenarios};
 
     if (argc > 1 && strcmp(argv[1], "--exec") == 0)
         return 0; /* started by an execve that succeeded */

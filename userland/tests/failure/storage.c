@@ -294,6 +294,9 @@ static long do_mount(void)
 {
     return refused(raw6(SYS_mount, A("none"), A(TMP), A("none"), 0, 0, 0), ENODEV);
 }
+/* Nor is it a disk. */
+static long do_swapon(void) { return refused(raw6(SYS_swapon, A(TMP), 0, 0, 0, 0, 0), EINVAL); }
+static long do_swapoff(void) { return refused(raw6(SYS_swapoff, A(TMP), 0, 0, 0, 0, 0), EINVAL); }
 static long do_umount2(void) { return refused(raw6(SYS_umount2, A(TMP), 0, 0, 0, 0, 0), EINVAL); }
 static long do_oldumount(void)
 {
@@ -363,6 +366,8 @@ const struct scenario storage_scenarios[] = {
     WITH("fstatfs64", SYS_fstatfs64, make, do_fstatfs64, told, 0),
     WITH("ustat", SYS_ustat, make, do_ustat, told, 0),
     WITH("mount", SYS_mount, make, do_mount, NULL, 0),
+    WITH("swapon", SYS_swapon, make, do_swapon, NULL, 0),
+    WITH("swapoff", SYS_swapoff, make, do_swapoff, NULL, 0),
     WITH("umount2", SYS_umount2, make, do_umount2, NULL, 0),
     WITH("oldumount", SYS_oldumount, make, do_oldumount, NULL, 0),
     WITH("getdents", SYS_getdents, make, do_getdents, NULL, ABSORBS),
