@@ -156,11 +156,12 @@ struct block_disk *block_disk(unsigned index);
 struct block_request *block_new(const struct block_volume *v, enum block_kind kind, uint64_t sector,
                                 uint32_t nbytes);
 /* The same, charged to nobody: for pages in whose place others were charged. They leave what the
- * current thread's account must leave, unless it settles what others wait for. */
+ * current thread's account must leave, unless it settles what others wait for. Otherwise as
+ * block_new(). */
 struct block_request *block_new_uncharged(const struct block_volume *v, enum block_kind kind,
                                           uint64_t sector, uint32_t nbytes);
-/* The same as block_new() for npages pages that the caller has pinned, with the data from byte `skip` of the first
- * one on; the request has the pins from now on. NULL: no memory, and the caller has them. */
+/* As block_new() for npages pages that the caller has pinned, with the data from byte `skip` of the
+ * first one on; the request has the pins from now on. NULL: no memory, and the caller has them. */
 struct block_request *block_new_pinned(const struct block_volume *v, enum block_kind kind,
                                        uint64_t sector, uint32_t nbytes, uint32_t skip,
                                        const pfn_t *page, unsigned npages);

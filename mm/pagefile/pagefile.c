@@ -15,9 +15,10 @@
  * PTE's page, whatever happened in between.
  *
  * A file ends when it is being closed and none of its slots is used. Whoever takes a slot and who
- * closes the file first store, then look at what the other has stored (in one order for all, so that
- * one of them sees it): the pager, and a reader who may have an old PTE, count a slot as used and
- * then look at the file's state; the closer stores that it is ending and then looks for used slots.
+ * closes the file first store, then look at what the other has stored (in one order for all, so
+ * that one of them sees it): the pager, and a reader who may have an old PTE, count a slot as used
+ * and then look at the file's state; the closer stores that it is ending and then looks for used
+ * slots.
  * Other functions have a slot by a PTE that stays, or hold it, so the file is there.
  */
 #include "mm/pagefile/pagefile.h"
