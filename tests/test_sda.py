@@ -353,7 +353,7 @@ def test_backtrace_from_an_interrupt_continues_into_an_added_program(tmp_path):
         *("--add", str(program), "--", "/spinning"),
     ) as machine:
         answers = machine.run(
-            # With the clock's breakpoint there from the boot on, most of the time would be its stops.
+            # With the clock's breakpoint from the boot on, its stops would take the time.
             "tbreak exec_program",
             "continue",
             "break sched_clock_tick if user && ((struct thread *)cpus[0].current)->process != 0",
