@@ -349,11 +349,15 @@ def test_backtrace_from_an_interrupt_continues_into_an_added_program(tmp_path):
     source.write_text(SPIN)
     subprocess.run([TOP / "scripts/cc", source, "-g", "-o", program], check=True)
     with Debugged(
-        *("-m", "256M", "--smp", "1", "--add", str(program), "--", "/spinning")
+        *("-m", "256M", "--smp", "1", "--icount"),
+        *("--add", str(program), "--", "/spinning"),
     ) as machine:
         answers = machine.run(
+            # With the clock's breakpoint from the boot on, its stops would take the time.
+            "tbreak exec_program",
+            "continue",
             "break sched_clock_tick if user && ((struct thread *)cpus[0].current)->process != 0",
-            "ignore 1 300",
+            "ignore 2 20",
             "continue",
             "sda show call_frame",
         )
