@@ -344,7 +344,7 @@ static void test_sleepers(void)
     start(1, 4 * ncpus, 1000, 0);
     sleeps = false;
     sleep_ns(8 * PERIOD);
-    watch(n, 8, share);
+    watch(n, 24, share); /* with 8, some schedules of two CPUs are at 88 % by chance */
     ok(share[0] >= 90, "beside %u processes that sleep a third of the time it has %ld %%",
        4 * ncpus, share[0]);
     ok(sum_of(share + 1, n - 1) >= 90 * (long)(ncpus - 1), "and those have the rest: %ld %%",

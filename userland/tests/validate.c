@@ -108,7 +108,7 @@ static void planted(void)
         {"a PTE with too much access", "says more than its entry"},
         {"a page at another offset", "offset"},
         {"a demand-zero PTE of user space", "is demand zero, which nothing makes there"},
-        {"a PTE with a page-file slot", "is a page-file slot, which nothing makes there"},
+        {"a PTE with a page-file slot", "has a slot that is not there"},
         {"a PTE in transition", "is in transition, which nothing makes there"},
         {"a private page with a reference too many", "is mapped by 1 PTEs"},
         {"a map entry with a page too many in its object", "or other pages"},
