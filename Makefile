@@ -363,11 +363,10 @@ $(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) 
 	$$(call say,HOSTLD,$$@)
 	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm $(if $(call host_library,$(1)),-Wl$(comma)--gc-sections) -o $$@
 endef
-$(foreach t,$(notdir $(HOST_TESTS)),$(eval $(call host_test,$(t))))
-ifeq ($(EXT2FS_SRC),)
-# without the library there are none, and their tests are left out
-$(K)/host/test_ext4 $(K)/host/test_ext4_write:;
-endif
+# without the library there are no tests of it
+WITHOUT_EXT2FS = $(if $(EXT2FS_SRC),,test_ext4 test_ext4_write)
+$(foreach t,$(filter-out $(WITHOUT_EXT2FS),$(notdir $(HOST_TESTS))),$(eval $(call host_test,$(t))))
+$(addprefix $(K)/host/,$(WITHOUT_EXT2FS)):;
 
 # Each tests/host/tsan_*.c is a program that is built with ThreadSanitizer, from objects of its own.
 TSAN_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/tsan_*.c)))

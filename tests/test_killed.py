@@ -1,6 +1,6 @@
 """Victims of SIGKILL in every kind of call, many more than in `make test` (`make soak`).
 
-test_guest.py runs userland/tests/killed.c with five victims for each call; here there are as many
+test_guest.py runs userland/tests/killed.c with three victims for each call; here there are as many
 as SOAK_SECONDS allows, with a seed of their own.
 """
 

@@ -50,6 +50,7 @@ def _run(request: dict, stdio: list[int], note: int) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
+    os.nice(request["nice"])
     status = 1
     try:
         status = tool.main(request["words"])
@@ -101,9 +102,13 @@ class Starter:
                 env=os.environ | {"PYTHONPATH": path},
             )
 
-    def run(self, words: list[str], stdin: bytes, environment: dict[str, str]) -> Ended:
-        """scripts/run with these arguments. The status is -9 if something has killed it."""
-        request = {"words": words, "environment": environment, "folder": os.getcwd()}
+    def run(
+        self, words: list[str], stdin: bytes, environment: dict[str, str], nice: int = 0
+    ) -> Ended:
+        """scripts/run with these arguments, its priority lowered by `nice`. The status is -9 if
+        something has killed it."""
+        request = {"words": words, "environment": environment, "nice": nice}
+        request["folder"] = os.getcwd()
         ours, theirs = [], []
         for outward in (False, True, True, True):
             reader, writer = os.pipe()

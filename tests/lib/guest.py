@@ -50,12 +50,15 @@ def run_guest(
     kernel: str = "",
     all_programs: bool = False,
     users_image: bool = False,
+    nice: int = 0,
 ) -> Done:
     """Boots, runs COMMAND (none: the shell), and returns the result. Never raises for a status. A
     data race that the kernel reports fails the test, unless the test expects it (`races`). kernel
     "test": the command needs a kernel with kernel/test, which those of --kernel have too.
     all_programs: the command starts programs of /tests or /bench that its words do not name.
-    users_image: the image that users have, with BusyBox, and not that of tests."""
+    users_image: the image that users have, with BusyBox, and not that of tests.
+    nice: for a command that runs for a fixed time on more CPUs than the host has, so that it takes
+    what other tests leave."""
     timeout *= slower
     words = ["--timeout", str(timeout)]
     if kernel == "test" and "MEGALITH_KERNEL" not in os.environ:
@@ -69,7 +72,7 @@ def run_guest(
     words += ["--", *map(str, command)] if command else []
     # scripts/run enforces the time limit itself, by the guest's clock.
     environment = os.environ | ({"MEGALITH_INITRD": ""} if users_image else {})
-    done = boots.starter().run(words, stdin, dict(environment))
+    done = boots.starter().run(words, stdin, dict(environment), nice)
     console = done.stderr.decode(errors="replace")
     reports = [] if races else races_in(console)
     if reports:

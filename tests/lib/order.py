@@ -16,6 +16,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 # The tests that take longest, and those that share what takes long, the longest first.
 LONG = (
+    "test_loads.py",  # takes what the others leave
     "test_planted.py::test_a_bug_of_each",
     "test_walk.py::test_random_walk",
     "test_bench.py",

@@ -2,7 +2,7 @@
 // RUN: --smp 1 --icount -m 1G --reserve 'KILLED_ALLOC 128 /ALLOCATE /NOZERO /PAGE_TABLES'
 // RUN: --smp 2 -m 1G --reserve 'KILLED_BARE 128 /ALLOCATE /NOZERO /NOPAGE_TABLES'
 // RUN: --smp 4 -m 1G --reserve 'KILLED_PROMISED 128 /NOALLOCATE'
-// ARGS: 5
+// ARGS: 3
 // SECONDS: 120
 /*
  * A process that is killed in the middle of any long call ends soon. For each call a victim is

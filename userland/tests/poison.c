@@ -1,5 +1,5 @@
 // TAP
-// RUN: -m 256M --reserve 'P_ALLOC 8 /ALLOCATE /PAGE_TABLES' --set ZERO_LIST_HI=4096
+// RUN: -m 192M --reserve 'P_ALLOC 8 /ALLOCATE /PAGE_TABLES' --set ZERO_LIST_HI=3072
 // SECONDS: 120
 /*
  * No page reaches a new owner with data of an old owner in it. Old owners of every kind fill their
@@ -25,7 +25,7 @@
 #define PAGE   8192UL
 #define WORDS  (PAGE / 8)
 #define POISON 0xDEADFEEDDEADFEEDUL
-#define BYTES  (24 * MIB) /* for each kind of owner: over a tenth of the memory */
+#define BYTES  (16 * MIB) /* for each kind of owner: over a tenth of the memory */
 
 static uint64_t seen, looked; /* quadwords that were not zero; pages checked */
 
