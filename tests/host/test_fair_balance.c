@@ -1,7 +1,7 @@
 // SOURCES: kernel/sched/fair.c
 /*
- * The balance of several CPUs by the fair rule, in a simulation: from any beginning the loads become
- * even with few moves, and each user gets its share.
+ * The balance of several CPUs by the fair rule, in a simulation: from any beginning the loads
+ * become even with few moves, and each user gets its share.
  */
 #include <stdlib.h>
 #include <string.h>

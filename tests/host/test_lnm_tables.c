@@ -3,8 +3,8 @@
 // SOURCES: kernel/lnm/lnm_space.c kernel/lnm/lnm_list.c kernel/lnm/lnm_census.c
 // SOURCES: kernel/lnm/lnm_order.c sysman/params.c sysman/config.c kernel/quota/account.c
 /*
- * Tables of logical names: those of groups and of the system, forks, quotas, how deep names may lead
- * to names, lists, and the census.
+ * Tables of logical names: those of groups and of the system, forks, quotas, how deep names may
+ * lead to names, lists, and the census.
  */
 #include "tests/host/lnm_world.h"
 
