@@ -19,7 +19,7 @@ def test_the_display() -> None:
     script = "sleep 1; show accounting; show accounting /full 2; show acc 999; show acc x; true"
     done = run_guest("/bin/sh", "-c", script, users_image=True).expect(0)
     first, *rows = done.text.splitlines()
-    assert first == "   Pid Process name     User    CPU time     Elapsed   Faults   Pages  Peak MB"
+    assert first == "  Pid Process name     User    CPU time     Elapsed  Faults    Pages   Peak MB"
     row = r" +2 sleep +0 00:00:0\d\.\d\d 00:00:0\d\.\d\d +\d+ +\d+ +\d+\.\d\d"
     assert re.fullmatch(row, rows[0]), rows[0]
     assert all(len(line) <= 79 for line in done.text.splitlines())

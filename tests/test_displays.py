@@ -160,3 +160,46 @@ def test_each_call_of_linux_is_there_or_has_a_name() -> None:
     # Headers of other versions have fewer calls, or more: those of 2025 end at 572.
     assert all(linux.get(n, name) == name for n, name in named.items())
     assert not {n for n in linux if n >= 300 and n not in there | set(named) and linux[n] != "rseq"}
+
+
+NARROW = """
+show memory /all
+show memory /pool /full
+show memory /validate
+show section
+show section /full
+show process /all
+show process /all /full
+show system
+show region
+show cpu /full
+show parameter
+show logical /full
+show pci
+show device /full
+show spinlock /full
+show mutex
+show ipl /full
+show users /full
+show accounting
+show accounting /full
+show help
+monitor /interval=0.1 /count=2
+""".split("\n")[1:-1]
+
+
+def test_every_display_fits_eighty_columns() -> None:
+    """With names as long as they may be, and memory of 100 GiB. tests/host/test_show.c does the
+    same with numbers that no short run comes to."""
+    name = "A_RESERVATION_OR_SECTION_WITH_A_LONGNAME_43"
+    keep = f"/tests/share_section --name {name} --processes 2 --keep >/dev/null"
+    shows = "; ".join(f"echo '== {one}'; {one}" for one in NARROW)
+    script = f"show spinlock /start; {keep}; show spinlock /stop; {shows}"
+    options = ["-m", "100G", "--reserve", f"{name} 16 /ALLOCATE /PAGE_TABLES"]
+    text = run_guest("/bin/sh", "-c", script, options=options).expect(0).text
+    shown = re.split(r"^== (.*)\n", text, flags=re.M)[1:]
+    assert shown[::2] == NARROW
+    for command, display in zip(shown[::2], shown[1::2], strict=True):
+        assert display or command in ("show device /full",), command
+        assert all(len(line) <= 80 for line in display.splitlines()), display
+    assert all(f"\n{' ' * at}SYSGBL" in text for at in (28, 30))  # below the long name

@@ -29,8 +29,9 @@ def test_each_spinlock_has_a_name_of_its_own(run: Callable[..., Done]) -> None:
 
 @pytest.mark.parametrize("smp", [1, 4])
 def test_locks_are_counted_between_start_and_stop(run: Callable[..., Done], smp: int) -> None:
-    script = (
-        "show spinlock; show mutex; show spinlock /start; ls /bin; show spinlock /stop;"
+    script = (  # wide, so that a place is in the line of its lock
+        "export COLUMNS=120; show spinlock; show mutex; show spinlock /start; ls /bin;"
+        "show spinlock /stop;"
         "echo ----; show spinlock; echo ----; ls /bin; show mutex; echo ----; show mutex"
     )
     text = run("/bin/sh", "-c", script, smp=smp).expect(0).text

@@ -15,7 +15,8 @@ from megalith.run.paths import TOP
 
 PROCESSES, NAMES = 8, 300
 LOAD = f"/tests/tracing --names {PROCESSES} {NAMES}"
-TIME = r"0 00:00:\d\d\.\d\d"
+TIME = r"00:00:\d\d\.\d\d"
+STATES = ["CUR", "COM", "MUTEX", "LEF", "HIB", "RWAST", "SUSP", "ENDED"]
 CALLER = r"\s+([\d.]+)\s+(Lock Read|Lock Write)\s+([0-9A-F]{16})\s+(\w+)\+0x[0-9a-f]+\s+(\S+)$"
 
 
@@ -268,10 +269,9 @@ def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
     records = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     assert len(records) == 15
     assert records[-1]["at"] == pytest.approx(1.5, abs=0.5 * guest.slower)
-    states = {"CUR", "COM", "MUTEX", "LEF", "HIB", "RWAST", "SUSP", "ENDED"}
     for r in records:
         assert set(r) == {"time", "at", "interval", "cpus", "ready", "states", "pool"}
-        assert set(r["states"]) == states and r["states"]["CUR"] >= 1
+        assert list(r["states"]) == STATES and r["states"]["CUR"] >= 1
         assert len(r["cpus"]) == len(r["ready"]) == smp and r["pool"]["free_blocks"] >= 1
         assert r["pool"]["free_bytes"] > 1 << 20
     whole = sum(r["interval"] for r in records)
@@ -286,8 +286,8 @@ def test_monitor_records(run: Callable[..., Done], smp: int) -> None:
         assert max(r["states"]["MUTEX"] for r in records) >= 2
     # On another CPU the shell may not sleep yet when `show` reads its state.
     state = "LEF" if smp == 1 else "(LEF|COM|CUR)"
-    assert re.search(rf"^ +1  sh +{state} +16 +0 +\d+ {TIME} {TIME} +\d+ +\d+$", text, re.M)
-    assert re.search(r"^ +\d+  show +CUR ", text, re.M)
+    assert re.search(rf"^ +1 sh +{state} +16 +0 +\d+ {TIME} {TIME} +\d+ +\d+$", text, re.M)
+    assert re.search(r"^ +\d+ show +CUR ", text, re.M)
 
 
 @pytest.mark.parametrize("signal", ["INT", "TERM", "HUP"])
@@ -347,8 +347,8 @@ def test_displays_show_what_the_scheduler_knows(run: Callable[..., Done], tmp_pa
     show = "show system; show process /all /full; show cpu; monitor /interval=0.1 /count=2"
     options = ["--icount", "--add", str(program)]
     text = run("/compute", show, "0", "0", "10", smp=1, options=options).expect(0).text
-    line = rf"^ +(\d+)  compute +(\w+) +16 +(0|10) +\d+ ({TIME}) ({TIME}) "
-    computing = [row for row in re.findall(line, text, re.M) if row[4] != "0 00:00:00.00"]
+    line = rf"^ +(\d+) compute +(\w+) +16 +(0|10) +\d+ ({TIME}) ({TIME}) "
+    computing = [row for row in re.findall(line, text, re.M) if row[4] != "00:00:00.00"]
     assert sorted(nice for _, _, nice, _, _ in computing) == ["0", "0", "10"], text
     seconds = {pid: float(user[-5:]) for pid, _, _, _, user in computing}
     assert all(0 <= float(used[-5:]) - seconds[pid] < 0.1 for pid, _, _, used, _ in computing)
@@ -363,13 +363,16 @@ def test_displays_show_what_the_scheduler_knows(run: Callable[..., Done], tmp_pa
         )
         assert found and found[1] == nice and found[2] == ("110" if nice == "10" else "1024"), text
         assert -8 < float(found[3]) < 40, text  # 3 ticks of credit, a request of 2 ticks at 110
-    assert re.search(r"^  0  RUN      show +\d+      3 ", text, re.M), text
+    assert re.search(r"^  0 RUN     show +\d+ +3 ", text, re.M), text
     assert re.findall(r"^ +\d\.\d\d .*$", text, re.M)[-1].split()[6] == "3", text
 
 
 def test_monitor_shows(run: Callable[..., Done]) -> None:
     words = ("/bin/monitor", "/interval=0.2", "/ending=1")
     text = run(*words, smp=1, options=["--schedule", "20"]).expect(0).text.splitlines()
+    assert all(len(line) <= 80 for line in text)
+    text, states = text[::2], text[1::2]
+    assert states[0].split() == [*STATES, "Free", "blocks"] and len(states) == 6
     columns = ["Time", "s", "Kernel%", "User%", "Int%", "Spin%", "Idle%", "Ready"]
     assert text[0].split()[:8] == columns
     assert len(text) == 6 and float(text[5].split()[0]) == pytest.approx(1, abs=0.02)

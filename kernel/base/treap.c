@@ -18,19 +18,6 @@ void treap_remove(struct treap *t, struct treap_node *n)
     treap_replace_child(t, n, n->left ? n->left : n->right);
 }
 
-void treap_replace(struct treap *t, struct treap_node *n, struct treap_node *new)
-{
-    new->left = n->left;
-    new->right = n->right;
-    new->up = n->up;
-    new->weight = n->weight;
-    treap_replace_child(t, n, new);
-    if (new->left)
-        new->left->up = new;
-    if (new->right)
-        new->right->up = new;
-}
-
 static struct treap_node *leftmost(struct treap_node *n)
 {
     while (n && n->left)

@@ -100,8 +100,6 @@ static inline void treap_link(struct treap_node *n, struct treap_node *up,
 void treap_insert(struct treap *t, struct treap_node *n, struct treap_node *up,
                   struct treap_node **where);
 void treap_remove(struct treap *t, struct treap_node *n);
-/* Put `new`, which is equal in order to n, in n's place. */
-void treap_replace(struct treap *t, struct treap_node *n, struct treap_node *new);
 /* The first or last node, and the one after or before n; NULL: there is none. */
 struct treap_node *treap_first(const struct treap *t);
 struct treap_node *treap_last(const struct treap *t);

@@ -283,15 +283,3 @@ int file_open(const char *path, uint32_t flags, uint32_t mode, struct file **out
 {
     return file_open_at(&(struct io_cred){0}, NULL, path, flags, mode, out);
 }
-
-int file_stat_path(const char *path, bool follow, struct file_stat *st)
-{
-    struct inode *i;
-    int err = tree_lookup(&(struct io_cred){0}, NULL, path, follow, &i);
-
-    if (err)
-        return err;
-    inode_stat(i, st);
-    inode_unref(i);
-    return 0;
-}

@@ -104,9 +104,6 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
                  uint32_t mode, struct file **out);
 /* The same for an absolute path with the superuser's rights. */
 int file_open(const char *path, uint32_t flags, uint32_t mode, struct file **out);
-/* Attributes of the file at an absolute path, looked up with the superuser's rights. follow: as of
- * tree_lookup. */
-int file_stat_path(const char *path, bool follow, struct file_stat *st);
 /* Create a pipe, which belongs to the user of `cred`: both ends, with one reference each. flags:
  * O_NONBLOCK or 0. 0 or -ENOMEM. */
 int pipe_create(const struct io_cred *cred, struct file **rd, struct file **wr, uint32_t flags);

@@ -271,7 +271,8 @@ void process_number_release(struct account *a);
 /* Is the caller the only thread of p, the current process? Then no other thread changes what
  * belongs to p alone, and only the caller could create one, so such fields need no lock. A thread
  * that is left alone notices it when it next takes the slow path to user mode, under the signal
- * lock (signal.c): so it has seen all that the others did, and no load here needs a barrier. */
+ * lock (signal_deliver.c): so it has seen all that the others did, and no load here needs a
+ * barrier. */
 static inline bool process_alone(const struct process *p) { return likely(p->alone); }
 /* CPU time of the threads of p, with those that have ended; of the children that p has waited for,
  * with what they had waited for. p: the current process. */

@@ -1,8 +1,8 @@
 /*
  * The idle loop, and the distribution of ready threads over the CPUs.
  *
- * A woken or new thread goes to the CPU on which it is likely to run soonest (choose_cpu in
- * sched.c). What can become uneven is the number of ready threads that queue behind a long-running
+ * A woken or new thread goes to the CPU on which it is likely to run soonest (sched_choose_cpu in
+ * place.c). What can become uneven is the number of ready threads that queue behind a long-running
  * one. An idle CPU takes a thread from the longest queue before it sleeps and at each tick that
  * wakes it; a busy one looks every BALANCE_TICKS, and takes threads if that makes the loads more
  * equal. All users weigh the same, and each of a user's threads a part of that: so the only thread

@@ -46,11 +46,9 @@
 #include "kernel/sched/sched_private.h"
 
 #include "arch/alpha/hw/switch.h"
-#include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
 #include "kernel/sched/lockcheck.h"
-#include "kernel/sched/rad.h"
 #include "kernel/sched/sched_quick.h"
 #include "kernel/sched/spinlock_quick.h"
 #include "kernel/sched/timer.h"
@@ -136,74 +134,6 @@ static inline __attribute__((always_inline)) void runq_add(struct runq *rq, stru
         runq_kick(rq);
 }
 
-/* The load of CPU i as a thread of g, a user's group whose threads with this one weigh `all`, would
-   find it, times `all`: the mean load of the other users, and what g has there at this moment. 0:
-   the CPU is idle. */
-static uint64_t load_for(const struct sched_group *g, uint64_t all, unsigned i)
-{
-    uint64_t active = __atomic_load_n(&g->active[i], __ATOMIC_RELAXED);
-    int64_t others = __atomic_load_n(&runqs[i].load, __ATOMIC_RELAXED) / LOAD_TICKS;
-
-    if (cpu_is_idle(i) && runq_ready(&runqs[i]) == 0)
-        return 0;
-    if (active)
-        others -= __atomic_load_n(&g->nodes[i].weight, __ATOMIC_RELAXED);
-    return (uint64_t)MAX(others, 0) * all + FAIR_WEIGHT * active + 1;
-}
-
-/* The CPU on which t should run: `last`, or one that is less loaded by a quarter of what t adds, as
-   its cache has nothing of t's; it comes before those of other domains than t's home by half of
-   that. An idle one comes before all. Only a hint: all that it reads may change meanwhile. */
-static unsigned choose_cpu(const struct thread *t, unsigned last)
-{
-    cpumask_t allowed = t->affinity & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED);
-    cpumask_t near = rad_count == 1 ? ~0ul
-                                    : rad_cpus(__atomic_load_n(&t->home_rad, __ATOMIC_RELAXED));
-    uint64_t all, quarter, best_load = UINT64_MAX;
-    unsigned best = last;
-
-    if ((allowed & near & (1ul << last)) && cpu_is_idle(last) && runq_ready(&runqs[last]) == 0)
-        return last;
-    all = sched_active(t->group->top) + t->fair.weight;
-    quarter = FAIR_WEIGHT / 4 * t->fair.weight;
-    for (cpumask_t m = allowed; m; m &= m - 1) {
-        unsigned i = bit_lowest(m);
-        uint64_t load = load_for(t->group->top, all, i);
-
-        if (load && i != last)
-            load += quarter + FAIR_GAP_MIN / 2 * all;
-        if (!((near >> i) & 1))
-            load += load ? 2 * quarter : 1;
-        if (load < best_load) {
-            best = i;
-            best_load = load;
-        }
-    }
-    return best;
-}
-
-/* Should t run on this CPU, whose thread is about to give it up? Not if a CPU has fewer threads
-   than wait for this one already, nor if the waker is an interrupt of the idle thread, which is
-   waiting already. */
-static bool may_follow(const struct thread *t)
-{
-    unsigned self = cpu_id();
-    uint32_t ready = runq_ready(&runqs[self]);
-
-    if (!((t->affinity >> self) & 1) || cpu_is_idle(self))
-        return false;
-    if (likely(ready == 0))
-        return true;
-    for (cpumask_t m = t->affinity & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED); m;
-         m &= m - 1) {
-        unsigned i = bit_lowest(m);
-
-        if (i != self && runq_ready(&runqs[i]) + !cpu_is_idle(i) < ready)
-            return false;
-    }
-    return true;
-}
-
 /* Put t, which is RUNNABLE, on no queue and owned by the caller, on the queue of t->last_cpu, or of
    another CPU if its affinity has changed meanwhile. No run queue is locked. */
 void runq_deliver(struct thread *t)
@@ -213,7 +143,7 @@ void runq_deliver(struct thread *t)
         unsigned here = runq_cpu(rq), cpu = here;
 
         if (unlikely(!(t->affinity & (1ul << here))))
-            cpu = choose_cpu(t, here);
+            cpu = sched_choose_cpu(t, here);
         if (likely(cpu == here)) {
             if (likely(t->prio == PRIO_NORMAL))
                 fair_attach(&t->fair, &t->group->queues[here]);
@@ -226,28 +156,13 @@ void runq_deliver(struct thread *t)
     }
 }
 
-/* If t, which is WAITING, should run on another CPU than that of rq, its run queue, locked: make it
-   ready there, and release the lock. False: it should run here. */
-static bool __attribute__((noinline)) move_to_better(struct runq *rq, struct thread *t, bool follow)
-{
-    unsigned cpu = follow && may_follow(t) ? cpu_id() : choose_cpu(t, runq_cpu(rq));
-
-    if (cpu == runq_cpu(rq))
-        return false;
-    thread_state_set_locked(t, THREAD_RUNNABLE);
-    thread_leave_locked(t, cpu);
-    spin_unlock_at_ipl(&rq->lock);
-    runq_deliver(t);
-    return true;
-}
-
 /* Make t, which is WAITING, ready on its own CPU or on a better one. rq is its run queue, locked;
    releases the lock. */
 static inline __attribute__((always_inline)) void make_runnable(struct runq *rq, struct thread *t,
                                                                 bool follow)
 {
     __atomic_store_n(&t->interruptible, 0, __ATOMIC_RELAXED);
-    if (rq->several && move_to_better(rq, t, follow))
+    if (rq->several && sched_move_to_better(rq, t, follow))
         return;
     runq_add(rq, t);
     spin_unlock_at_ipl(&rq->lock);
@@ -270,7 +185,7 @@ void sched_enqueue_new(struct thread *t)
     /* Others may find t already, and rely on it that it does not run (thread_while_off_cpu). */
     first = runq_lock_of(t);
     thread_state_set_locked(t, THREAD_RUNNABLE);
-    thread_set_cpu(t, rq->several ? choose_cpu(t, cpu_id()) : cpu_id());
+    thread_set_cpu(t, rq->several ? sched_choose_cpu(t, cpu_id()) : cpu_id());
     spin_unlock_at_ipl(&first->lock);
     runq_deliver(t);
     ipl_restore(ipl);
@@ -372,7 +287,7 @@ static void __attribute__((noinline)) after_switch(struct runq *rq, struct threa
         thread_retire(from);
     rq->after = AFTER_NOTHING;
     if (carry)
-        thread_leave_locked(from, choose_cpu(from, runq_cpu(rq)));
+        thread_leave_locked(from, sched_choose_cpu(from, runq_cpu(rq)));
     spin_unlock_at_ipl(&rq->lock);
     if (carry)
         runq_deliver(from);
@@ -661,33 +576,6 @@ void thread_yield(void)
     if (__atomic_load_n(&rq->fair_ready, __ATOMIC_RELAXED) ||
         __atomic_load_n(&rq->ready.bitmap, __ATOMIC_RELAXED) >> thread_self()->prio)
         yield_slowly((uint64_t)__builtin_return_address(0));
-}
-
-int thread_set_affinity(struct thread *t, cpumask_t mask)
-{
-    if ((mask & __atomic_load_n(&cpu_online_mask, __ATOMIC_RELAXED)) == 0)
-        return -EINVAL;
-
-    ipl_t ipl = ipl_raise(IPL_CLOCK);
-    struct runq *rq = runq_lock_of(t);
-
-    if (thread_is_queued(t)) {
-        runq_take(rq, t);
-        __atomic_store_n(&t->affinity, mask, __ATOMIC_RELAXED);
-        thread_leave_locked(t, mask & (1ul << runq_cpu(rq)) ? runq_cpu(rq)
-                                                            : choose_cpu(t, runq_cpu(rq)));
-        spin_unlock_at_ipl(&rq->lock);
-        runq_deliver(t);
-    } else {
-        __atomic_store_n(&t->affinity, mask, __ATOMIC_RELAXED);
-        /* One that waits or is on its way is put on the right queue when it is woken or
-           delivered. */
-        if (t->state == THREAD_RUNNING && !(mask & (1ul << runq_cpu(rq))))
-            runq_kick(rq);
-        spin_unlock_at_ipl(&rq->lock);
-    }
-    ipl_restore(ipl);
-    return 0;
 }
 
 int thread_while_off_cpu(const struct thread *t, void (*fn)(void *), void *arg)

@@ -280,6 +280,15 @@ void runq_kick(struct runq *rq);
 /* Put t, which is RUNNABLE, on no queue and owned by the caller, on the queue that it belongs to.
    IPL_CLOCK, no run queue locked. */
 void runq_deliver(struct thread *t);
+/* place.c: the CPU on which t should run: `last`, or one that is less loaded by a quarter of what t
+   adds, as its cache has nothing of t's; it comes before those of other domains than t's home by
+   half of that. An idle one comes before all. Only a hint: all that it reads may change meanwhile,
+   and no lock is needed. */
+unsigned sched_choose_cpu(const struct thread *t, unsigned last);
+/* place.c: if t, which is WAITING, should run on another CPU than that of rq, its run queue,
+   locked: make it ready there, and release the lock. False: it should run here, and rq is locked
+   still. follow: see wake_all_follow(). IPL_CLOCK. */
+bool sched_move_to_better(struct runq *rq, struct thread *t, bool follow);
 /* Make t runnable if it is waiting. Locks t's run queue; if clear is not NULL, first stores NULL in
    *clear under that lock. follow: see wake_all_follow(). IPL_CLOCK, spinlocks below RANK_SCHED. The
    caller must not access t afterwards: it may have ended. */

@@ -1,9 +1,9 @@
 // SOURCES: kernel/sched/fair.c
 /*
- * The fair rule. First its queue against a plain model: which node is chosen, and that the tree is
- * balanced. Then a CPU is simulated on which threads compute, sleep, wake each other, come, go and
- * change queues, with clock ticks and preemption as in the kernel: the service that each gets is
- * compared with the ideal one at all times, and the time from a wake-up to running is measured.
+ * The fair rule in a simulation (its queue: test_fair_queue.c; several CPUs: test_fair_balance.c).
+ * On a CPU threads compute, sleep, wake each other, come, go and change queues, with clock ticks
+ * and preemption as in the kernel: the service that each gets is compared with the ideal one at all
+ * times, and the time from a wake-up to running is measured.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,107 +22,6 @@ static uint64_t rnd(uint64_t below)
     seed ^= seed >> 7;
     seed ^= seed << 17;
     return seed % below;
-}
-
-/* ---- the queue ---- */
-
-#define NODES 300
-
-static struct fair_queue queue;
-static struct fair_node nodes[NODES];
-static uint64_t order[NODES], inserted;
-
-static bool model_eligible(const struct fair_node *n)
-{
-    __int128 moment = 0, weights = 0;
-
-    for (unsigned i = 0; i < NODES; i++)
-        if (fair_in_tree(&nodes[i])) {
-            moment += (__int128)(int64_t)(nodes[i].v - queue.floor) * nodes[i].weight;
-            weights += nodes[i].weight;
-        }
-    return (__int128)(int64_t)(n->v - queue.floor) * weights <= moment;
-}
-
-static struct fair_node *model_choice(void)
-{
-    struct fair_node *best = NULL;
-
-    for (unsigned i = 0; i < NODES; i++) {
-        struct fair_node *n = &nodes[i];
-
-        if (fair_in_tree(n) && model_eligible(n) &&
-            (!best || fair_before(n->deadline, best->deadline) ||
-             (n->deadline == best->deadline && order[i] < order[best - nodes])))
-            best = n;
-    }
-    return best;
-}
-
-/* The number of black nodes on each path below n; -1: the rules of the tree are broken. */
-static int black_height(const struct fair_node *n, unsigned *count, uint64_t *least)
-{
-    uint64_t below[2];
-    int height[2];
-
-    if (!n)
-        return 0;
-    *least = n->v;
-    ++*count;
-    for (unsigned side = 0; side < 2; side++) {
-        const struct fair_node *c = n->child[side];
-
-        height[side] = black_height(c, count, &below[side]);
-        if (!c)
-            continue;
-        if (fair_before(below[side], *least))
-            *least = below[side];
-        if (c->up != n || (n->red && c->red) ||
-            (side ? fair_before(c->deadline, n->deadline) : fair_before(n->deadline, c->deadline)))
-            return -1;
-    }
-    if (height[0] < 0 || height[0] != height[1] || n->least != *least)
-        return -1;
-    return height[0] + !n->red;
-}
-
-static void test_queue(void)
-{
-    unsigned wrong_choice = 0, wrong_tree = 0, wrong_count = 0, chosen = 0, in = 0;
-
-    fair_queue_init(&queue, NULL);
-    for (unsigned i = 0; i < NODES; i++)
-        fair_node_init(&nodes[i], &queue, NULL, fair_weight_of_nice((int)rnd(40) - 20));
-    for (unsigned round = 0; round < 30000; round++) {
-        unsigned i = (unsigned)rnd(NODES), count = 0;
-        struct fair_node *n = &nodes[i];
-        uint64_t least;
-
-        if (!fair_in_tree(n) && rnd(NODES) >= in / 2) {
-            fair_charge(n, (uint32_t)rnd(2 * TICK)); /* deadlines are often equal */
-            if (rnd(2))
-                n->v = queue.floor + rnd(4) * TICK;
-            fair_add(n);
-            order[i] = ++inserted;
-            in++;
-        } else if (fair_in_tree(n) && rnd(3) == 0) {
-            fair_remove(n);
-            in--;
-        } else if (queue.root) {
-            struct fair_node *want = model_choice();
-
-            wrong_choice += fair_pop(&queue) != want;
-            chosen++;
-            in--;
-        }
-        wrong_tree += black_height(queue.root, &count, &least) < 0 ||
-                      (queue.root && queue.root->red);
-        wrong_count += count != in;
-    }
-    ok(chosen > 5000, "%u nodes were chosen", chosen);
-    is(wrong_choice, 0, "always the eligible one with the earliest deadline");
-    is(wrong_tree, 0, "the tree stays balanced and knows the least v of its parts");
-    is(wrong_count, 0, "no node is lost");
 }
 
 /* ---- the simulated CPU ---- */
@@ -618,139 +517,8 @@ static void test_urgent(void)
     ok(kept->service - begin >= 2 * TICK, "and then has its turn again");
 }
 
-/* ---- several CPUs ---- */
-
-#define CPUS_MAX 4
-#define USERS    3
-
-static unsigned ncpus;
-static uint32_t placed[USERS][CPUS_MAX]; /* threads, all of which compute */
-
-static uint32_t all_of(unsigned u)
-{
-    return placed[u][0] + placed[u][1] + placed[u][2] + placed[u][3];
-}
-
-static uint32_t weight_of(unsigned u, unsigned i)
-{
-    return placed[u][i] ? fair_share(placed[u][i], all_of(u)) : 0;
-}
-
-static uint32_t load_of(unsigned i) { return weight_of(0, i) + weight_of(1, i) + weight_of(2, i); }
-
-static uint32_t count_on(unsigned i) { return placed[0][i] + placed[1][i] + placed[2][i]; }
-
-/* Take a thread that does not run from CPU `from` to CPU i, if there is one that is light enough. A
- * CPU without threads takes any. */
-static bool take(unsigned from, unsigned i)
-{
-    uint32_t turn = (uint32_t)rnd(count_on(from)), gap = load_of(from) - load_of(i);
-    unsigned running = turn < placed[0][from]                     ? 0
-                       : turn < placed[0][from] + placed[1][from] ? 1
-                                                                  : 2;
-
-    for (unsigned n = 0, u = (unsigned)rnd(USERS); n < USERS; n++, u = (u + 1) % USERS)
-        if (placed[u][from] > (u == running) &&
-            (count_on(i) == 0 || fair_moves(gap, FAIR_WEIGHT, FAIR_WEIGHT * all_of(u)))) {
-            placed[u][from]--;
-            placed[u][i]++;
-            return true;
-        }
-    return false;
-}
-
-/* CPU i looks at those with higher loads, the highest first, as sched_balance() does. Did it take a
- * thread? */
-static bool balance(unsigned i)
-{
-    for (unsigned tried = 1u << i;;) {
-        unsigned from = i;
-
-        for (unsigned k = 0; k < ncpus; k++)
-            if (!(tried >> k & 1) && count_on(k) > 1 && load_of(k) > load_of(from))
-                from = k;
-        if (from == i)
-            return false;
-        if (take(from, i))
-            return true;
-        tried |= 1u << from;
-    }
-}
-
-/* How much of all CPUs user u has, in percent of one. */
-static unsigned percent_of(unsigned u)
-{
-    unsigned percent = 0;
-
-    for (unsigned i = 0; i < ncpus; i++)
-        percent += placed[u][i] ? 100 * weight_of(u, i) / load_of(i) : 0;
-    return percent;
-}
-
-/* Threads of three users begin on CPUs at random, which balance them until nothing has moved for
- * long. Returns how many threads were moved. */
-static unsigned settle(unsigned cpus, uint32_t a, uint32_t b, uint32_t c)
-{
-    unsigned moved = 0, quiet = 0;
-
-    ncpus = cpus;
-    memset(placed, 0, sizeof(placed));
-    for (uint32_t n = 0; n < a + b + c; n++)
-        placed[n < a ? 0 : n < a + b ? 1 : 2][rnd(ncpus)]++;
-    while (quiet < 100 && moved < 100000) {
-        bool took = balance((unsigned)rnd(ncpus));
-
-        moved += took;
-        quiet = took ? 0 : quiet + 1;
-    }
-    return moved;
-}
-
-/* The least that user u has in any of 200 settlements, in percent of a CPU. */
-static unsigned least_of(unsigned u, unsigned cpus, uint32_t a, uint32_t b, uint32_t c)
-{
-    unsigned least = UINT32_MAX;
-
-    for (unsigned i = 0; i < 200; i++) {
-        settle(cpus, a, b, c);
-        if (percent_of(u) < least)
-            least = percent_of(u);
-    }
-    return least;
-}
-
-static void test_balance(void)
-{
-    unsigned wrong = 0;
-
-    for (unsigned i = 0; i < 200; i++) {
-        uint32_t a = 1 + (uint32_t)rnd(50), b = (uint32_t)rnd(500), c = (uint32_t)rnd(3000);
-
-        wrong += settle(2 + 2 * (i & 1), a, b, c) > a + b + c;
-    }
-    is(wrong, 0, "whatever the users run, loads become even with less than a move for each thread");
-    settle(4, 16, 0, 0);
-    ok(placed[0][0] == 4 && placed[0][1] == 4 && placed[0][2] == 4 && placed[0][3] == 4,
-       "one user's threads are spread evenly");
-    ok(least_of(0, 2, 1, 30, 0) >= 95 && least_of(0, 2, 1, 2000, 0) >= 95,
-       "one thread beside many has a CPU of two");
-    ok(least_of(0, 4, 1, 30, 0) >= 95 && least_of(0, 4, 1, 2000, 0) >= 95, "and of four");
-    ok(least_of(0, 4, 1, 1, 30) >= 95 && least_of(1, 4, 1, 1, 30) >= 95,
-       "two users' only threads have a CPU each, beside 30 of a third");
-    ok(least_of(0, 4, 1, 1, 2000) >= 95 && least_of(1, 4, 1, 1, 2000) >= 95, "and beside 2,000");
-    ok(least_of(0, 4, 2, 2000, 0) >= 180, "two threads of one have two CPUs");
-    ok(least_of(0, 2, 1, 1, 30) >= 60, "and three users share two CPUs: %u %%",
-       least_of(0, 2, 1, 1, 30));
-    ok(least_of(0, 4, 8, 2000, 0) >= 190 && least_of(1, 4, 8, 2000, 0) >= 190,
-       "eight threads of one user have as much as 2,000");
-    ok(least_of(0, 4, 40, 400, 4) >= 120 && least_of(1, 4, 40, 400, 4) >= 120 &&
-           least_of(2, 4, 40, 400, 4) >= 120,
-       "three users have equal shares");
-}
-
 int main(void)
 {
-    test_queue();
     test_share();
     test_stall();
     test_urgent();
@@ -760,6 +528,5 @@ int main(void)
     test_groups();
     test_hostile_user();
     test_migration();
-    test_balance();
     return tap_done();
 }

@@ -89,8 +89,6 @@ static void scan_bus(unsigned bus, unsigned depth)
 
 void pci_boot(void) { scan_bus(0, 0); }
 
-unsigned pci_count(void) { return count; }
-
 const struct pci_function *pci_get(unsigned index)
 {
     return index < count ? &functions[index] : NULL;

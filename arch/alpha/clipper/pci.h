@@ -20,7 +20,6 @@ struct pci_function {
 /* Scan bus 0 and the buses of its bridges. Functions beyond PCI_MAX are named on the console and
    left out. Boot, one CPU. */
 void pci_boot(void);
-unsigned pci_count(void);
 const struct pci_function *pci_get(unsigned index); /* NULL beyond the last */
 
 #endif

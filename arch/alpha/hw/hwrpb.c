@@ -95,9 +95,6 @@ uint64_t hwrpb_cpus_present(void)
 
 unsigned hwrpb_primary(void) { return (unsigned)hwrpb->primary; }
 
-/* The field is in 1/4096 Hz. */
-unsigned hwrpb_clock_hz(void) { return (unsigned)(hwrpb->clock_freq >> 12); }
-
 /* The boot parameters lie outside every object that the compiler knows; the empty asm statement
    hides the origin of the address from its bounds checks. */
 static char *boot_params(void)

@@ -25,8 +25,6 @@ struct hwrpb_cluster hwrpb_cluster(unsigned i);
 uint64_t hwrpb_cpus_present(void);
 /* Hardware id of the primary CPU. */
 unsigned hwrpb_primary(void);
-/* Frequency of the interval clock in ticks per second. */
-unsigned hwrpb_clock_hz(void);
 
 /* The kernel command line, NUL-terminated, at most 255 characters. */
 const char *boot_command_line(void);

@@ -31,7 +31,7 @@ from megalith.bench import linux_programs, linux_rows, page
 from megalith.bench.figures import Row
 from megalith.bench.guest import BenchError, build
 from megalith.run.initrd import Archive
-from megalith.run.packages import ProgramError
+from megalith.run.packages import ProgramError, run_logged
 from megalith.run.paths import BUILD, TOP
 from megalith.verify.programs import package_is_there
 
@@ -62,27 +62,13 @@ class BaseError(Exception):
     """The base cannot be built or run."""
 
 
-def run(command: list[str], log: Path, **options: object) -> None:
-    with log.open("ab") as out:
-        done = subprocess.run(
-            command,
-            stdout=out,
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-            **options,  # type: ignore[call-overload]
-        )
-    if done.returncode:
-        tail = log.read_text(errors="replace").splitlines()[-10:]
-        raise BaseError("\n".join([f"{' '.join(command[:3])} ... failed ({log}):", *tail]))
-
-
 def fetch() -> Path:
     """The distribution's package of the sources."""
     log = CACHE / "fetch.log"
     CACHE.mkdir(parents=True, exist_ok=True)
     path = CACHE / f"{PACKAGE}_{VERSION}_all.deb"
     if not path.exists():
-        run(["apt-get", "download", f"{PACKAGE}={VERSION}"], log, cwd=CACHE)
+        run_logged(log, ["apt-get", "download", f"{PACKAGE}={VERSION}"], cwd=CACHE)
     with path.open("rb") as deb:
         if hashlib.file_digest(deb, "sha256").hexdigest() != SHA256:
             path.unlink()
@@ -92,9 +78,9 @@ def fetch() -> Path:
 
 def unpack(deb: Path, folder: Path, log: Path) -> Path:
     """The tree of the sources, with the places mended that do not compile."""
-    run(["dpkg-deb", "--extract", str(deb), str(folder)], log)
+    run_logged(log, ["dpkg-deb", "--extract", str(deb), str(folder)])
     archive = folder / f"usr/src/{PACKAGE}.tar.xz"
-    run(["tar", "-xJf", str(archive), "-C", str(folder)], log)
+    run_logged(log, ["tar", "-xJf", str(archive), "-C", str(folder)])
     archive.unlink()
     tree = folder / PACKAGE
     for name, old, new in CHANGES:
@@ -107,14 +93,14 @@ def unpack(deb: Path, folder: Path, log: Path) -> Path:
 
 
 def configure(tree: Path, log: Path) -> None:
-    run([*MAKE, "defconfig"], log, cwd=tree)
-    run(
-        ["scripts/kconfig/merge_config.sh", "-m", ".config", str(CONFIG)],
+    run_logged(log, [*MAKE, "defconfig"], cwd=tree)
+    run_logged(
         log,
+        ["scripts/kconfig/merge_config.sh", "-m", ".config", str(CONFIG)],
         cwd=tree,
         env=os.environ | {"ARCH": "alpha"},
     )
-    run([*MAKE, "olddefconfig"], log, cwd=tree)
+    run_logged(log, [*MAKE, "olddefconfig"], cwd=tree)
     chosen = set((tree / ".config").read_text().splitlines())
     wanted = {line for line in CONFIG.read_text().splitlines() if line.startswith("CONFIG_")}
     if wanted - chosen:
@@ -132,11 +118,13 @@ def kernel() -> Path:
     log.unlink(missing_ok=True)
     missing = [tool for tool in TOOLS if not package_is_there(tool)]
     if missing:
-        run(["apt-get", "install", "-y", *missing], log)
+        run_logged(log, ["apt-get", "install", "-y", *missing])
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         tree = unpack(fetch(), Path(folder), log)
         configure(tree, log)
-        run([*MAKE, f"-j{os.cpu_count()}", "vmlinux"], log, cwd=tree, env=os.environ | REPEATABLE)
+        run_logged(
+            log, [*MAKE, f"-j{os.cpu_count()}", "vmlinux"], cwd=tree, env=os.environ | REPEATABLE
+        )
         os.replace(tree / "vmlinux", target)
     return target
 

@@ -14,6 +14,7 @@
 
 #include <condition.h>
 #include <errno.h>
+#include <filled.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -150,6 +151,15 @@ static void record(FILE *f, const struct reading *a, const struct reading *b, ui
             (unsigned long)b->states.pool_free_blocks, (unsigned long)b->states.pool_free);
 }
 
+#define WIDE 112 /* columns of a reading in one line */
+
+/* The states and the pool follow, in a line of their own unless the terminal is wide. */
+static void begin_states(void)
+{
+    if (mega$columns() < WIDE)
+        printf("\n%9s", "");
+}
+
 /* Print the time of all CPUs together, in percent of one CPU. */
 static void show(const struct reading *a, const struct reading *b, uint64_t start, unsigned lines)
 {
@@ -159,6 +169,7 @@ static void show(const struct reading *a, const struct reading *b, uint64_t star
     if (lines % 20 == 0) {
         printf("%8s %7s%7s%7s%7s%7s%7s", "Time s", "Kernel%", "User%", "Int%", "Spin%", "Idle%",
                "Ready");
+        begin_states();
         for (int i = 0; i < MEGA_STATES; i++)
             printf("%6s", state_names[i]);
         printf("  Free blocks\n");
@@ -172,6 +183,7 @@ static void show(const struct reading *a, const struct reading *b, uint64_t star
     for (int i = 0; i < KINDS; i++)
         printf("%7.1f", interval > 0 ? 100 * t[i] / interval : 0);
     printf("%7lu", ready);
+    begin_states();
     for (int i = 0; i < MEGA_STATES; i++)
         printf("%6lu", (unsigned long)b->states.count[i]);
     printf("%13lu\n", (unsigned long)b->states.pool_free_blocks);

@@ -1,7 +1,7 @@
 /*
  * monitor at a terminal: bars of the CPUs, memory and paged pool, and the processes, sorted as keys
- * say. Lines are cut at the terminal's width, and the list at its height, which are asked for each
- * time.
+ * say. The list of processes is cut at the terminal's width and height, which are asked for each
+ * time; what is above it goes on in another line where it is too wide.
  */
 #include "screen.h"
 
@@ -32,18 +32,52 @@ static const struct {
               {'i', BY_IO, "I/O"},  {'n', BY_NAME, "name"},     {'p', BY_PID, "pid"}};
 #define ORDERS (sizeof(orders) / sizeof(orders[0]))
 
+/* The last column is left empty: a character there makes some terminals begin a line. */
+static void put_line(unsigned indent, const char *text, size_t length)
+{
+    if (view.line < view.rows)
+        printf("%s%*s%.*s\033[K", view.line++ ? "\n" : "", (int)indent, "", (int)length, text);
+}
+
 /* Print one line of the screen, as much of it as fits. */
 static void __attribute__((format(printf, 1, 2))) put(const char *format, ...)
 {
     char text[512];
     va_list ap;
 
-    if (view.line >= view.rows)
-        return;
     va_start(ap, format);
     vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    printf("%s%.*s\033[K", view.line++ ? "\n" : "", (int)view.columns - 1, text);
+    put_line(0, text, view.columns - 1);
+}
+
+#define INDENT 4 /* of the further lines of a text */
+
+/* Print a text in as many lines as it needs, broken at blanks. */
+static void __attribute__((format(printf, 1, 2))) put_all(const char *format, ...)
+{
+    char text[512], *p = text;
+    unsigned indent = 0;
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    for (;;) {
+        size_t room = view.columns - 1 > indent ? view.columns - 1 - indent : 1, n = room;
+
+        if (strlen(p) > room)
+            while (n && p[n] != ' ')
+                n--;
+        if (!n) /* a word that is longer than the line */
+            n = room;
+        put_line(indent, p, n);
+        if (strlen(p) <= n)
+            break;
+        p += n;
+        p += strspn(p, " ");
+        indent = view.columns > 2 * INDENT ? INDENT : 0;
+    }
 }
 
 static void measure(void)
@@ -66,7 +100,13 @@ static const char *bar(char *text, size_t width, double part, char mark)
     return text;
 }
 
-#define BAR 20
+#define BAR 20 /* at most */
+
+/* Columns for a bar, so that the rest of the line of a CPU has room in 80 columns. */
+static unsigned bar_width(void)
+{
+    return view.columns >= 72 + BAR ? BAR : view.columns <= 80 ? 8 : view.columns - 72;
+}
 
 static void put_cpus(const struct reading *a, const struct reading *b)
 {
@@ -80,9 +120,9 @@ static void put_cpus(const struct reading *a, const struct reading *b)
             percent[k] = interval > 0 ? 100 * gained(b->cpu[i].ns[k], a->cpu[i].ns[k]) / interval
                                       : 0;
         busy = interval > 0 ? 100 - percent[IDLE] : 0;
-        put("CPU %-4u[%s]%6.1f%%  kernel %.1f, user %.1f, interrupt %.1f, spin %.1f; %lu waiting",
-            i, bar(text, BAR, busy / 100, '|'), busy > 0 ? busy : 0, percent[KERNEL], percent[USER],
-            percent[INTERRUPT], percent[SPIN], (unsigned long)b->ready[i]);
+        put_all("CPU %u [%s]%6.1f%% kernel %.1f user %.1f interrupt %.1f spin %.1f ready %lu", i,
+                bar(text, bar_width(), busy / 100, '|'), busy > 0 ? busy : 0, percent[KERNEL],
+                percent[USER], percent[INTERRUPT], percent[SPIN], (unsigned long)b->ready[i]);
     }
 }
 
@@ -95,16 +135,16 @@ static void put_memory(void)
     if (mega$info(MEGA_INFO_MEMORY, 0, &m, sizeof(m)) & 1) {
         double mb = (double)m.page_size / 1048576.0, used = (double)(m.total - m.free);
 
-        put("Memory  [%s]%6.1f%%  %.0f of %.0f MB: reserved %.0f, page tables %.1f; fluid %.0f MB",
-            bar(text, BAR, used / (double)m.total, '#'), 100 * used / (double)m.total, used * mb,
-            (double)m.total * mb, (double)m.reserved * mb, (double)m.pt_pages * mb,
-            (double)m.fluid * mb);
+        put_all("Memory[%s]%6.1f%% %.0f of %.0f MB: reserved %.0f, tables %.1f; fluid %.0f",
+                bar(text, bar_width(), used / (double)m.total, '#'), 100 * used / (double)m.total,
+                used * mb, (double)m.total * mb, (double)m.reserved * mb, (double)m.pt_pages * mb,
+                (double)m.fluid * mb);
     }
     if (mega$info(MEGA_INFO_POOL, 1, &p, sizeof(p)) & 1)
-        put("Pool    [%s]%6.1f%%  %.2f of %.0f MB paged, %lu free blocks",
-            bar(text, BAR, (double)p.in_use / (double)p.size, '#'),
-            100 * (double)p.in_use / (double)p.size, (double)p.in_use / 1048576.0,
-            (double)p.size / 1048576.0, (unsigned long)p.free_blocks);
+        put_all("Pool  [%s]%6.1f%% %.2f of %.0f MB paged, %lu free blocks",
+                bar(text, bar_width(), (double)p.in_use / (double)p.size, '#'),
+                100 * (double)p.in_use / (double)p.size, (double)p.in_use / 1048576.0,
+                (double)p.size / 1048576.0, (unsigned long)p.free_blocks);
 }
 
 static void put_states(const struct reading *now, size_t count)
@@ -116,21 +156,20 @@ static void put_states(const struct reading *now, size_t count)
         if (now->states.count[i])
             n += snprintf(text + n, sizeof(text) - (size_t)n, " %lu %s",
                           (unsigned long)now->states.count[i], state_names[i]);
-    put("%s", text);
+    put_all("%s", text);
 }
 
 static void put_processes(const struct processes *all, double interval)
 {
     printf("\033[7m");
-    put("     Pid  Name             State  Nice   CPU%%    CPU time      Pages   Faults/s      "
-        "I/O/s");
+    put("  Pid Name            State Nice   CPU%%   CPU time    Pages  Faults/s     I/O/s");
     printf("\033[0m");
     for (size_t i = 0; i < all->count && view.line + 1 < view.rows; i++) {
         const struct process *one = &all->list[i];
         const struct mega_process *p = &one->now;
         double per = interval > 0 ? interval : 1;
 
-        put("%8u  %-15.15s  %-5s %5ld %6.1f %11.2f %10lu %10.1f %10.1f", p->pid, p->name,
+        put("%5u %-15.15s %-5s %4ld %6.1f %10.2f %8lu %9.1f %9.1f", p->pid, p->name,
             p->waits < MEGA_STATES ? state_names[p->waits] : "?", (long)p->nice,
             100 * one->used / per, (double)p->cpu_ns / 1e9, (unsigned long)p->rss,
             one->faults / per, one->io / per);
@@ -144,8 +183,10 @@ static void put_help(void)
         put("%c  sort by %s", orders[i].key, orders[i].what);
     put("r  the other way round");
     put("h  this help, and back");
-    put("States: CUR runs, COM is ready, MUTEX waits for a lock, LEF for an event, HIB for a time");
-    put("monitor /RECORD=FILE writes readings to a file; /INTERVAL=SECONDS for others than one");
+    put_all(
+        "States: CUR runs, COM is ready, MUTEX waits for a lock, LEF for an event, HIB for a time");
+    put_all(
+        "monitor /RECORD=FILE writes readings to a file; /INTERVAL=SECONDS for others than one");
 }
 
 static void draw(const struct reading *a, const struct reading *b, struct processes *all)

@@ -39,11 +39,11 @@ static void line(const struct mega_accounting *m)
     struct accdef a;
 
     memcpy(&a, m->message, sizeof(a));
-    printf("%6u %-15s %5u ", a.acc$l_pid, m->name, m->uid);
+    printf("%5u %-15s %5u ", a.acc$l_pid, m->name, m->uid);
     print_duration(m->cpu_ns);
     putchar(' ');
     print_duration(m->elapsed_ns);
-    printf(" %8lu %7lu %9.2f\n", (unsigned long)m->faults, (unsigned long)m->peak_pages,
+    printf(" %7lu %8lu %9.2f\n", (unsigned long)m->faults, (unsigned long)m->peak_pages,
            (double)m->peak_bytes / 1048576.0);
 }
 
@@ -59,7 +59,7 @@ int show_accounting(unsigned q, const char *name)
         return 1;
     }
     if (!(q & Q_FULL))
-        printf("   Pid Process name     User    CPU time     Elapsed   Faults   Pages  Peak MB\n");
+        printf("  Pid Process name     User    CPU time     Elapsed  Faults    Pages   Peak MB\n");
     for (uint64_t n = 1; ask(MEGA_INFO_ACCOUNTING, (int64_t)n, &m, sizeof(m)); n = m.number + 1) {
         if (wanted && ((struct accdef *)m.message)->acc$l_pid != wanted)
             continue;

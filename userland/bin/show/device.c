@@ -1,6 +1,7 @@
 /* show device: disks, their partitions, and what went wrong with them. /FULL adds what was done. */
 #include "show.h"
 
+#include <filled.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -15,9 +16,10 @@ static void print_full(const struct mega_disk *d)
 {
     static const char *const kinds[MEGA_DISK_KINDS] = {"reads", "writes", "flushes"};
 
-    printf("    device %u,%u, sectors of %u bytes, first sector %lu%s\n", d->device_number >> 8,
-           d->device_number & 0xFF, d->sector_bytes, (unsigned long)d->first,
-           d->flags & MEGA_DISK_CACHE ? ", cache that fsync flushes" : "");
+    mega$print_filled(8, "    device %u,%u, sectors of %u bytes, first sector %lu%s",
+                      d->device_number >> 8, d->device_number & 0xFF, d->sector_bytes,
+                      (unsigned long)d->first,
+                      d->flags & MEGA_DISK_CACHE ? ", cache that fsync flushes" : "");
     if (d->flags & MEGA_DISK_PARTITION)
         return;
     for (int k = 0; k < MEGA_DISK_KINDS; k++)

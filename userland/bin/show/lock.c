@@ -4,6 +4,7 @@
 #include "show.h"
 
 #include <condition.h>
+#include <filled.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
@@ -31,17 +32,23 @@ static int measure(bool start)
     return 2;
 }
 
+/* Columns of a row before the place where the lock was taken. */
+#define MUTEX_COLUMNS    80
+#define SPINLOCK_COLUMNS 78
+
 static void print_lock(const struct mega_lock *l, bool mutexes)
 {
     double average = l->acquisitions ? (double)l->held_ns / (double)l->acquisitions : 0;
 
-    printf("%-20s%5u", l->name, l->rank);
+    mega$print_first(l->name, 20);
+    printf("%5u", l->rank);
     if (mutexes)
-        printf("%12lu", (unsigned long)l->shared);
+        printf("%11lu%11lu%9lu", (unsigned long)l->shared, (unsigned long)l->acquisitions,
+               (unsigned long)l->waits);
     else
-        printf("%5u", l->ipl);
-    printf("%14lu%10lu%12.0f%12lu  %s\n", (unsigned long)l->acquisitions, (unsigned long)l->waits,
-           average, (unsigned long)l->longest_ns, l->longest_place);
+        printf("%5u%14lu%10lu", l->ipl, (unsigned long)l->acquisitions, (unsigned long)l->waits);
+    printf("%12.0f%12lu", average, (unsigned long)l->longest_ns);
+    mega$print_last(mutexes ? MUTEX_COLUMNS : SPINLOCK_COLUMNS, l->longest_place);
 }
 
 /* ---- places ---- */
@@ -91,9 +98,11 @@ static void show_places(bool spinlocks)
     if (n)
         printf("\n%-20s  IPL  Longest ns  %s\n", spinlocks ? "Spinlock" : "",
                spinlocks ? "Taken at" : "Raised at");
-    for (size_t i = 0; i < n; i++)
-        printf("%-20s%5u%12lu  %s\n", list[i].name, list[i].ipl, (unsigned long)list[i].longest_ns,
-               list[i].place);
+    for (size_t i = 0; i < n; i++) {
+        mega$print_first(list[i].name, 20);
+        printf("%5u%12lu", list[i].ipl, (unsigned long)list[i].longest_ns);
+        mega$print_last(37, list[i].place);
+    }
     free(list);
 }
 
@@ -116,10 +125,11 @@ static int show_locks(unsigned item, unsigned q)
     for (size_t i = 0; i < n; i++) {
         if (!locks[i].acquisitions && !locks[i].shared)
             continue;
-        if (!shown++)
-            printf("%-20s Rank%s%s%s\n", mutexes ? "Mutex" : "Spinlock",
-                   mutexes ? "     Readers       Writers" : "  IPL  Acquisitions",
-                   mutexes ? "     Waits" : "     Spins", "  Avg ns held  Longest ns  Taken at");
+        if (!shown++) {
+            printf("%-20s Rank%s Avg ns held  Longest ns", mutexes ? "Mutex" : "Spinlock",
+                   mutexes ? "    Readers    Writers    Waits" : "  IPL  Acquisitions     Spins");
+            mega$print_last(mutexes ? MUTEX_COLUMNS : SPINLOCK_COLUMNS, "Taken at");
+        }
         print_lock(&locks[i], mutexes);
     }
     if (!shown)
@@ -143,7 +153,8 @@ int show_ipl(unsigned q, const char *name)
             continue;
         if (!shown++)
             printf("IPL  Longest ns  Raised at\n");
-        printf("%3u%12lu  %s\n", m.ipl, (unsigned long)m.longest_ns, m.longest_place);
+        printf("%3u%12lu", m.ipl, (unsigned long)m.longest_ns);
+        mega$print_last(15, m.longest_place);
     }
     if (!shown)
         printf("Nothing was measured yet: SHOW IPL /START begins.\n");

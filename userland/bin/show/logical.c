@@ -9,6 +9,7 @@
 #include "show.h"
 
 #include <descrip.h>
+#include <filled.h>
 #include <fnmatch.h>
 #include <iledef.h>
 #include <lnmdef.h>
@@ -33,7 +34,8 @@ static const char *mode_name(unsigned mode)
     return mode <= PSL$C_USER ? names[mode] : "?";
 }
 
-static void print_attributes(const struct mega_logical *m)
+/* Format the attributes of a name, after a blank. */
+static void format_attributes(char text[64], const struct mega_logical *m)
 {
     static const struct {
         unsigned bit;
@@ -43,31 +45,33 @@ static void print_attributes(const struct mega_logical *m)
                  {LNM$M_TABLE, "table"},
                  {LNM$M_CONCEALED, "concealed"},
                  {LNM$M_TERMINAL, "terminal"}};
+    size_t n = (size_t)snprintf(text, 64, " [%s", mode_name(m->mode));
 
-    printf(" [%s", mode_name(m->mode));
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if ((m->attributes | m->text_attributes) & names[i].bit)
-            printf(",%s", names[i].name);
-    printf("]");
+            n += (size_t)snprintf(text + n, 64 - n, ",%s", names[i].name);
+    snprintf(text + n, 64 - n, "]");
 }
+
+#define INDENT 8 /* of the further translations of a name */
 
 /* Print one name with all its translations. */
 static void print_name(void *table, const struct mega_logical *name, bool full)
 {
+    char attributes[64] = "", of_table[96] = "", quota[64] = "";
     struct mega_logical m = *name;
 
-    printf("  \"%s\"", m.name);
     if (full)
-        print_attributes(&m);
-    if (m.is_table) {
-        printf(" [table, %u names", m.names);
-        if (m.quota)
-            printf(", %lu of %lu bytes left", (unsigned long)m.left, (unsigned long)m.quota);
-        printf("]");
-    }
+        format_attributes(attributes, &m);
+    if (m.quota)
+        snprintf(quota, sizeof(quota), ", %lu of %lu bytes left", (unsigned long)m.left,
+                 (unsigned long)m.quota);
+    if (m.is_table)
+        snprintf(of_table, sizeof(of_table), " [table, %u names%s]", m.names, quota);
     if (m.translation >= 0)
-        printf(" = \"%s\"", m.text);
-    putchar('\n');
+        mega$print_filled(INDENT, "  \"%s\"%s%s = \"%s\"", m.name, attributes, of_table, m.text);
+    else
+        mega$print_filled(INDENT, "  \"%s\"%s%s", m.name, attributes, of_table);
     for (int64_t t = 1; mega$logical(table, MEGA_LOGICAL_SAME, t, &m) & 1; t++)
         printf("\t= \"%s\"\n", m.text);
 }
@@ -148,7 +152,7 @@ static bool follow(const char *table, const char *name, unsigned depth)
         if (depth) {
             if (depth >= LNM$C_MAXDEPTH || ++followed > FOLLOWED_MAX)
                 return false;
-            printf("%u \"%s\" = \"%s\" (%s)\n", depth, name, text, where);
+            mega$print_filled(INDENT, "%u \"%s\" = \"%s\" (%s)", depth, name, text, where);
         }
         if (!(attributes & LNM$M_TERMINAL) && length)
             fine = follow(table, text, depth + 1);

@@ -75,13 +75,35 @@ bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
 
 double megabytes(uint64_t pages) { return (double)pages * (double)page_size / 1048576.0; }
 
+const char *format_count(char text[24], uint64_t value, unsigned width)
+{
+    static const char units[] = "KMGTPE";
+    int n = snprintf(text, 24, "%lu", (unsigned long)value);
+
+    for (unsigned unit = 0; n > (int)width && units[unit]; unit++) {
+        value /= 1000;
+        n = snprintf(text, 24, "%lu%c", (unsigned long)value, units[unit]);
+    }
+    return text;
+}
+
+const char *format_duration(char text[DURATION_SIZE], uint64_t ns)
+{
+    unsigned long hundredths = ns / 10000000, seconds = hundredths / 100, hours = seconds / 3600;
+
+    if (hours < 100)
+        snprintf(text, DURATION_SIZE, "%02lu:%02lu:%02lu.%02lu", hours, seconds / 60 % 60,
+                 seconds % 60, hundredths % 100);
+    else
+        snprintf(text, DURATION_SIZE, "%5lu:%02lu:%02lu", hours, seconds / 60 % 60, seconds % 60);
+    return text;
+}
+
 void print_duration(uint64_t ns)
 {
-    uint64_t hundredths = ns / 10000000, seconds = hundredths / 100;
+    char text[DURATION_SIZE];
 
-    printf("%02lu:%02lu:%02lu.%02lu", (unsigned long)(seconds / 3600),
-           (unsigned long)(seconds / 60 % 60), (unsigned long)(seconds % 60),
-           (unsigned long)(hundredths % 100));
+    fputs(format_duration(text, ns), stdout);
 }
 
 static int usage(void)

@@ -1,6 +1,7 @@
 /* show memory [/physical] [/reserved] [/pool [/full]] [/global] [/files] [/all] [/validate] */
 #include "show.h"
 
+#include <filled.h>
 #include <megalith/registry.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,12 +53,11 @@ static void physical(void)
                                             : 4,
            "", (unsigned long)m.total, (unsigned long)m.free,
            (unsigned long)(m.total - m.free - m.modified), (unsigned long)m.modified);
-    printf("\nOf the free pages:              Zeroed  Never used  CPU caches\n");
-    printf("                          %12lu%12lu%12lu\n", (unsigned long)m.zeroed,
+    printf("\nOf the free pages:        Zeroed  Never used  CPU caches\n");
+    printf("                    %12lu%12lu%12lu\n", (unsigned long)m.zeroed,
            (unsigned long)m.never_used, (unsigned long)m.cached);
-    printf("\nOf the pages in use:          Reserved      Active Page tables      Kernel         "
-           "Bad\n");
-    printf("                          %12lu%12lu%12lu%12lu%12lu\n", (unsigned long)m.reserved,
+    printf("\nOf the pages in use:    Reserved      Active Page tables      Kernel         Bad\n");
+    printf("                    %12lu%12lu%12lu%12lu%12lu\n", (unsigned long)m.reserved,
            (unsigned long)m.active, (unsigned long)m.pt_pages, (unsigned long)m.kernel_pages,
            (unsigned long)m.bad);
     if (m.vhpt_pages)
@@ -72,6 +72,14 @@ static void physical(void)
     printf(". A page has %lu bytes.\n", (unsigned long)m.page_size);
 }
 
+/* Columns for the names of reservations; the others take 52. */
+static unsigned name_columns(void)
+{
+    struct mega_reserved r;
+
+    return mega$columns() >= sizeof(r.name) + 52 ? sizeof(r.name) : 28;
+}
+
 static void reserved_line(const struct mega_reserved *r, uint64_t pages, uint64_t used,
                           const char *type)
 {
@@ -81,8 +89,9 @@ static void reserved_line(const struct mega_reserved *r, uint64_t pages, uint64_
         snprintf(group, sizeof(group), "%o", r->group);
     if (r->flags & RMD_NOGLOBAL)
         strcpy(group, "none");
-    printf("  %-43s  %-8s%12lu%12lu  %s\n", r->name, group, (unsigned long)pages,
-           (unsigned long)used, type);
+    printf("  ");
+    mega$print_first(r->name, name_columns());
+    printf("  %-8s%11lu%11lu  %s\n", group, (unsigned long)pages, (unsigned long)used, type);
 }
 
 static void reserved(void)
@@ -95,8 +104,8 @@ static void reserved(void)
         bool alloc = (r.flags & RMD_ALLOC) && !(r.flags & RMD_NO_CONTIG);
 
         if (i == 0)
-            printf("\nMemory Reservations (pages):                   Group       Reserved      In "
-                   "Use  Type\n");
+            printf("\n%-*s  Group      Reserved     In Use  Type\n", (int)name_columns() + 2,
+                   "Memory Reservations (pages):");
         /* FREED: the unused part has been freed; the rest stays reserved while it is in use. */
         reserved_line(&r, r.npages, r.used,
                       r.flags & RMD_FREED ? "Rest freed"
@@ -112,7 +121,7 @@ static void reserved(void)
         char label[48];
 
         snprintf(label, sizeof(label), "Total (%.2f MB reserved)", megabytes(total));
-        printf("\n%-55s%12lu\n", label, (unsigned long)total);
+        printf("\n%-*s%11lu\n", (int)name_columns() + 12, label, (unsigned long)total);
     }
 }
 
@@ -122,7 +131,7 @@ static void pair(const char *l1, double v1, int d1, const char *l2, double v2, i
 
     snprintf(a, sizeof(a), "%.*f", d1, v1);
     snprintf(b, sizeof(b), "%.*f", d2, v2);
-    printf("    %-24s%12s    %-26s%12s\n", l1, a, l2, b);
+    printf("    %-23s%12s   %-26s%12s\n", l1, a, l2, b);
 }
 
 #define MB(bytes) ((double)(bytes) / 1048576.0)
@@ -168,13 +177,13 @@ static void pool(bool full)
     struct mega_pool p;
 
     if (!full)
-        printf("\nDynamic Memory Usage:             Total        Free      In Use   Lookaside     "
-               "Largest\n");
+        printf(
+            "\nDynamic Memory Usage:             Total      Free    In Use Lookaside   Largest\n");
     for (int64_t i = 0; ask(MEGA_INFO_POOL, i, &p, sizeof(p)); i++)
         if (full)
             pool_full(&p, i == 1);
         else
-            printf("  %-15s Memory (MB)%11.2f%12.2f%12.2f%12.2f%12.2f\n",
+            printf("  %-15s Memory (MB)%10.2f%10.2f%10.2f%10.2f%10.2f\n",
                    i ? "Paged Dynamic" : "Nonpaged Dyn.", MB(p.size), MB(p.free), MB(p.in_use),
                    MB(p.lookaside_bytes), MB(p.largest));
 }
@@ -205,12 +214,14 @@ static void files(bool given)
 
     for (i = 0; ask(MEGA_INFO_PAGE_FILE, i, &f, sizeof(f)); i++) {
         if (i == 0)
-            printf("\nPage Files (pages):                Size        Free      In Use        Read"
-                   "     Written      Errors\n");
-        printf("  /dev/%-19s%12lu%12lu%12lu%12lu%12lu%12lu%s\n", f.name,
+            printf("\n%-20s%10s%10s%10s%10s%10s%10s\n", "Page Files (pages):", "Size", "Free",
+                   "In Use", "Read", "Written", "Errors");
+        printf("  /dev/%-13s%10lu%10lu%10lu%10lu%10lu%10lu\n", f.name,
                (unsigned long)(f.slots - f.bad), (unsigned long)(f.slots - f.bad - f.used),
                (unsigned long)f.used, (unsigned long)f.reads, (unsigned long)f.writes,
-               (unsigned long)f.errors, f.closing ? " (closing)" : "");
+               (unsigned long)f.errors);
+        if (f.closing)
+            printf("  It is being closed.\n");
         if (f.bad)
             printf("  %lu of its pages cannot be used.\n", (unsigned long)f.bad);
     }

@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include <condition.h>
+#include <filled.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
@@ -17,11 +18,11 @@ static void line(const struct mega_region *r)
     char number[24];
 
     snprintf(number, sizeof(number), "%lu", (unsigned long)r->id);
-    printf("%6s  %014lX %014lX %014lX%s%s%s\n", r->id < DEFAULTS ? names[r->id] : number,
-           (unsigned long)r->start, (unsigned long)r->length, (unsigned long)r->first_free,
-           r->flags & VA$M_SHARED_PTS ? " SHARED_PTS" : "",
-           r->flags & VA$M_DESCEND ? " DESCEND" : "",
-           r->flags & VA$M_PERMANENT ? " PERMANENT" : "");
+    mega$print_filled(
+        8, "%6s  %014lX %014lX %014lX%s%s%s", r->id < DEFAULTS ? names[r->id] : number,
+        (unsigned long)r->start, (unsigned long)r->length, (unsigned long)r->first_free,
+        r->flags & VA$M_SHARED_PTS ? " SHARED_PTS" : "", r->flags & VA$M_DESCEND ? " DESCEND" : "",
+        r->flags & VA$M_PERMANENT ? " PERMANENT" : "");
 }
 
 /* Get the next region of a process, or its default region. Prints why there is none at all. */

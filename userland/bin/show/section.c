@@ -1,6 +1,7 @@
 /* show section [NAME] [/full] */
 #include "show.h"
 
+#include <filled.h>
 #include <secdef.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,15 +29,18 @@ static void flag_names(uint32_t f, char *out, size_t size)
                                   names[i].name);
 }
 
+#define TEXT 34 /* column of what is said of a section */
+
 static void hints(const char *what, const uint64_t ptes[4])
 {
-    printf("    %-28s", what);
+    char text[160] = "  none";
+    size_t n = 0;
+
     for (int i = 0; i < 4; i++)
         if (ptes[i])
-            printf("  %lu of %s", (unsigned long)ptes[i], hint_names[i]);
-    if (!(ptes[0] | ptes[1] | ptes[2] | ptes[3]))
-        printf("  none");
-    putchar('\n');
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "  %lu of %s", (unsigned long)ptes[i],
+                                  hint_names[i]);
+    mega$print_filled(TEXT, "    %-28s%s", what, text);
 }
 
 struct memory {
@@ -59,13 +63,14 @@ static const struct memory *memory_of(uint32_t flags)
 static void by_domain(const uint64_t pages[8])
 {
     struct mega_rad r;
+    char text[8 * 26];
+    size_t n = 0;
 
     if (!ask(MEGA_INFO_RAD, 1, &r, sizeof(r)))
         return;
-    printf("    %-28s", "Valid pages by domain");
     for (int i = 0; i < 8 && ask(MEGA_INFO_RAD, i, &r, sizeof(r)); i++)
-        printf("  %d: %lu", i, (unsigned long)pages[i]);
-    putchar('\n');
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "  %d: %lu", i, (unsigned long)pages[i]);
+    mega$print_filled(TEXT, "    %-28s%s", "Valid pages by domain", text);
 }
 
 static void full(const struct mega_section *s)
@@ -74,39 +79,47 @@ static void full(const struct mega_section *s)
 
     flag_names(s->flags, flags, sizeof(flags));
     printf("\nGlobal section %s\n", s->name);
-    printf("    %-28s  %s\n", "Flags", flags);
+    mega$print_filled(TEXT, "    %-28s  %s", "Flags", flags);
     if (s->flags & SEC$M_SYSGBL)
-        printf("    %-28s  system\n", "Scope");
+        mega$print_filled(TEXT, "    %-28s  system", "Scope");
     else
-        printf("    %-28s  group %o\n", "Scope", s->group);
-    printf("    %-28s  %lu (%.0f MB), %lu valid\n", "Pages", (unsigned long)s->npages,
-           megabytes(s->npages), (unsigned long)s->valid_pages);
-    printf("    %-28s  %s\n", "Memory", memory_of(s->flags)->words);
-    printf("    %-28s  %lu\n", "Shared page-table pages", (unsigned long)s->pt_pages);
+        mega$print_filled(TEXT, "    %-28s  group %o", "Scope", s->group);
+    mega$print_filled(TEXT, "    %-28s  %lu (%.0f MB), %lu valid", "Pages",
+                      (unsigned long)s->npages, megabytes(s->npages),
+                      (unsigned long)s->valid_pages);
+    mega$print_filled(TEXT, "    %-28s  %s", "Memory", memory_of(s->flags)->words);
+    mega$print_filled(TEXT, "    %-28s  %lu", "Shared page-table pages",
+                      (unsigned long)s->pt_pages);
     if (s->shpt_flags) {
         flag_names(s->shpt_flags, flags, sizeof(flags));
-        printf("    %-28s  %s\n", "Flags of their section", flags);
+        mega$print_filled(TEXT, "    %-28s  %s", "Flags of their section", flags);
     }
-    printf("    %-28s  %lu mappings, %lu references\n", "In use by", (unsigned long)s->shares,
-           (unsigned long)s->refs);
-    printf("    %-28s  %lu\n", "Level-2 pages shared whole", (unsigned long)s->l1_ptes);
-    printf("    %-28s  %lu global page table entries, %lu bytes nonpaged pool, %lu paged\n",
-           "Costs beside its pages", (unsigned long)s->gptes, (unsigned long)s->npp_bytes,
-           (unsigned long)s->pgd_bytes);
+    mega$print_filled(TEXT, "    %-28s  %lu mappings, %lu references", "In use by",
+                      (unsigned long)s->shares, (unsigned long)s->refs);
+    mega$print_filled(TEXT, "    %-28s  %lu", "Level-2 pages shared whole",
+                      (unsigned long)s->l1_ptes);
+    mega$print_filled(
+        TEXT, "    %-28s  %lu global page table entries, %lu bytes nonpaged pool, %lu paged",
+        "Costs beside its pages", (unsigned long)s->gptes, (unsigned long)s->npp_bytes,
+        (unsigned long)s->pgd_bytes);
     by_domain(s->rad_pages);
     if (s->delete_pending)
-        printf("    %-28s  with its last mapping\n", "To be deleted");
+        mega$print_filled(TEXT, "    %-28s  with its last mapping", "To be deleted");
     hints("Level-3 PTEs, by hint", s->l3_ptes);
     hints("Level-2 PTEs, by hint", s->l2_ptes);
-    printf("    %-28s  %lu\n", "PTEs with a wrong hint", (unsigned long)s->gh_errors);
-    printf("    %-28s  made valid %lu, table picked up %lu, raced %lu, global valid %lu\n",
-           "Faults", (unsigned long)s->made_valid, (unsigned long)s->l3_pickups,
-           (unsigned long)s->raced, (unsigned long)s->global_valid);
+    mega$print_filled(TEXT, "    %-28s  %lu", "PTEs with a wrong hint",
+                      (unsigned long)s->gh_errors);
+    mega$print_filled(TEXT,
+                      "    %-28s  made valid %lu, table picked up %lu, raced %lu, global valid %lu",
+                      "Faults", (unsigned long)s->made_valid, (unsigned long)s->l3_pickups,
+                      (unsigned long)s->raced, (unsigned long)s->global_valid);
 }
 
 int show_section(unsigned q, const char *name)
 {
     struct mega_section s;
+    /* The other columns take 53. */
+    int name_columns = mega$columns() >= sizeof(s.name) + 53 ? (int)sizeof(s.name) : 27;
     int64_t i;
     unsigned shown = 0;
 
@@ -121,11 +134,12 @@ int show_section(unsigned q, const char *name)
             continue;
         }
         if (!shown++)
-            printf("Global section                                Group       Pages       Valid  "
-                   "Type   Page tables  Maps\n");
+            printf("%-*s Group       Pages     Valid  Type  Page tables  Maps\n", name_columns,
+                   "Global section");
         if (!(s.flags & SEC$M_SYSGBL))
             snprintf(scope, sizeof(scope), "%o", s.group);
-        printf("%-43s   %-6s%11lu%12lu  %-5s%13lu%6lu\n", s.name, scope, (unsigned long)s.npages,
+        mega$print_first(s.name, (unsigned)name_columns);
+        printf(" %-6s%11lu%10lu  %-5s%12lu%6lu\n", scope, (unsigned long)s.npages,
                (unsigned long)s.valid_pages, memory_of(s.flags)->name, (unsigned long)s.pt_pages,
                (unsigned long)s.shares);
     }

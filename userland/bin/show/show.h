@@ -54,7 +54,13 @@ bool next_process(uint64_t *count, struct mega_process *p);
 int show_validate(void);
 
 double megabytes(uint64_t pages);
-void print_duration(uint64_t ns); /* as hh:mm:ss.cc, 11 columns */
+/* Formats a number in at most `width` (4 or more) columns: a larger one in thousands (K), millions
+ * (M) or higher powers of 1,000. Returns text. */
+const char *format_count(char text[24], uint64_t value, unsigned width);
+#define DURATION_SIZE 24
+/* Formats a duration in 11 columns: hh:mm:ss.cc, or hhhhh:mm:ss from 100 hours on. Returns text. */
+const char *format_duration(char text[DURATION_SIZE], uint64_t ns);
+void print_duration(uint64_t ns); /* the same, to standard output */
 
 extern uint64_t page_size;
 extern const char *table_value; /* the name in /TABLE=name */

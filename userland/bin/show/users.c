@@ -4,6 +4,7 @@
  */
 #include "show.h"
 
+#include <filled.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,11 +36,15 @@ static void print_user(const struct mega_account *a, bool full)
 {
     printf("\nUser %u\n", a->uid);
     for (unsigned k = 0; k < MEGA_QUOTA_KINDS; k++) {
+        char name[64];
+
         if (!full && !a->used[k])
             continue;
-        printf("    %-32s%14lu", kinds[k].name, (unsigned long)a->used[k]);
+        snprintf(name, sizeof(name), "    %s", kinds[k].name);
+        mega$print_first(name, 37);
+        printf("%13lu", (unsigned long)a->used[k]);
         if (a->limit[k] != MEGA_UNLIMITED)
-            printf(" of %14lu", (unsigned long)a->limit[k]);
+            printf(" of %12lu", (unsigned long)a->limit[k]);
         printf(" %s\n", kinds[k].unit);
     }
 }

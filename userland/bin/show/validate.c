@@ -3,6 +3,7 @@
 #include "show.h"
 
 #include <condition.h>
+#include <filled.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
@@ -38,11 +39,13 @@ static void counts(const struct mega_validate *m)
         sum += m->pages[i];
     }
     printf("  %-24s%12lu of %lu\n", "Total", (unsigned long)sum, (unsigned long)m->total);
-    printf("\nAddress spaces %lu, map entries %lu, objects %lu, page-table entries %lu\n",
-           (unsigned long)m->spaces, (unsigned long)m->entries, (unsigned long)m->objects,
-           (unsigned long)m->ptes);
-    printf("Sections %lu, mappings of sections %lu, reservations %lu\n\n",
-           (unsigned long)m->sections, (unsigned long)m->mappings, (unsigned long)m->reservations);
+    mega$print_filled(4,
+                      "\nAddress spaces %lu, map entries %lu, objects %lu, page-table entries %lu",
+                      (unsigned long)m->spaces, (unsigned long)m->entries,
+                      (unsigned long)m->objects, (unsigned long)m->ptes);
+    mega$print_filled(4, "Sections %lu, mappings of sections %lu, reservations %lu\n",
+                      (unsigned long)m->sections, (unsigned long)m->mappings,
+                      (unsigned long)m->reservations);
 }
 
 int show_validate(void)
@@ -62,8 +65,8 @@ int show_validate(void)
     printf("              System Memory Validation\n");
     counts(&m);
     if (m.errors) {
-        printf("%%SHOW-E-INCONSISTENT, %lu inconsistencies; the first:\n%s",
-               (unsigned long)m.errors, m.text);
+        printf("%%SHOW-E-INCONSISTENT, %lu inconsistencies; the first:\n", (unsigned long)m.errors);
+        mega$print_filled(4, "%s", m.text);
         return 1;
     }
     printf("%%SHOW-S-CONSISTENT, every page is counted exactly once\n");
