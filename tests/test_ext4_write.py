@@ -124,7 +124,7 @@ def test_mapped(tmp_path: Path, kind: str, cpus: int) -> None:
 def test_many_stores(tmp_path: Path) -> None:
     """More than there is memory."""
     image = new_image(tmp_path / "image", size=160 * MIB)
-    run(image, "40", program="ext4_mapped", more=("-m", "32M"))
+    run(image, "60", program="ext4_mapped", more=("-m", "64M"))
     check_image(image)
 
 
@@ -219,16 +219,16 @@ def test_broken(tmp_path: Path, event: str, kind: str) -> None:
 
 
 def test_failed_write_back(tmp_path: Path) -> None:
-    """A block of a file is not written, as often as that is tried: each open file is told once."""
+    """Blocks of a file are not written, as often as that is tried: each open file is told once."""
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "a").write_bytes(content(1, 65536))
     image = make_image(tmp_path / "image", tree, "-b", 4096, "-O", DEFAULT)
-    sector = int(debugfs(image, "bmap /a 2")) * 8
+    sectors = [int(debugfs(image, f"bmap /a {block}")) * 8 for block in (2, 8)] * 3
     rules = ",".join(
         f"inject-error.{k}.event=write_aio,inject-error.{k}.iotype=write,"
         f"inject-error.{k}.sector={sector},inject-error.{k}.once=on"
-        for k in range(3)
+        for k, sector in enumerate(sectors)
     )
     run(image, "untold", more=("--disk-fault", rules))
     check_image(image)

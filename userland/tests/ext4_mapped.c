@@ -1,5 +1,11 @@
 /* Stores through shared mappings of files of ext4 on /dev/vda, before and after a new mount.
- * tests/test_ext4_write.py makes the image, and looks at it afterwards. */
+ * tests/test_ext4_write.py makes the image, and looks at it afterwards.
+ *
+ *   ext4_mapped         all
+ *   ext4_mapped MIB     more than there is memory
+ *   ext4_mapped cost    what writes and stores cost, in nanoseconds outside the idle loop: with
+ *                       scripts/run --icount on one CPU instructions
+ */
 #define _GNU_SOURCE
 #include "ext4_files.h"
 
@@ -9,6 +15,10 @@
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
+#include <time.h>
+
+#include <megalith/info.h>
+#include <starlet.h>
 
 #define PAGE 8192u
 
@@ -233,7 +243,8 @@ static void test_cut_while_stored(void)
         wrong += ftruncate(fd, 16 * PAGE) != 0;
     }
     waitpid(child, &status, 0);
-    ok(!wrong && status == 0, "all goes well");
+    is(status, 0, "stores end well");
+    is(wrong, 0, "so does all else");
     wrong = pread(fd, buffer, 16 * PAGE, 0) != 16 * PAGE;
     for (unsigned k = 0; k < 16 * PAGE; k++)
         wrong += buffer[k] != 0 && buffer[k] != 's';
@@ -299,9 +310,89 @@ static void test_many(unsigned mib)
     unlink(MNT "/many");
 }
 
+/* ---- costs ---- */
+
+#define COST_PAGES 2048u
+
+/* Nanoseconds outside the idle loop of CPU 0 so far: with scripts/run --icount, on one CPU,
+ * instructions. */
+static uint64_t busy_ns(void)
+{
+    struct mega_cpu c = {0};
+    struct timespec t;
+
+    mega$info(MEGA_INFO_CPU, 0, &c, sizeof(c));
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec - c.pure_idle_ns;
+}
+
+static uint64_t began;
+
+static void begin(void) { began = busy_ns(); }
+
+static void end(const char *what, unsigned n)
+{
+    diag("%-40s %8lu", what, (unsigned long)((busy_ns() - began) / n));
+}
+
+static void write_all(const char *what, int fd, size_t each, bool random)
+{
+    unsigned n = (unsigned)(COST_PAGES * PAGE / each);
+
+    begin();
+    for (unsigned k = 0; k < n; k++)
+        if (pwrite(fd, buffer, each, (off_t)(each * (random ? draw(n) : k))) != (ssize_t)each)
+            ok(false, "%s", what);
+    end(what, n);
+    begin();
+    is(fsync(fd), 0, "fsync");
+    end("  and the fsync afterwards, for each", n);
+}
+
+static int cost(void)
+{
+    int fd = open(MNT "/cost", O_CREAT | O_RDWR | O_TRUNC, 0600);
+    volatile uint8_t *p;
+
+    write_all("write 8 KiB at the end", fd, PAGE, false);
+    write_all("write 128 KiB over others", fd, 16 * PAGE, false);
+    write_all("write 8 KiB over others, in order", fd, PAGE, false);
+    write_all("write 8 KiB over others, random", fd, PAGE, true);
+    begin();
+    for (unsigned k = 0; k < 100; k++)
+        if (pwrite(fd, buffer, PAGE, (off_t)(PAGE * draw(COST_PAGES))) != PAGE || fdatasync(fd))
+            ok(false, "a write");
+    end("write 8 KiB, random, and fdatasync", 100);
+    p = map(fd, COST_PAGES * PAGE);
+    for (unsigned round = 0; round < 2; round++) {
+        begin();
+        for (unsigned k = 0; k < COST_PAGES; k++)
+            p[k * PAGE] = (uint8_t)round;
+        end("store to a page that is clean", COST_PAGES);
+        begin();
+        is(fsync(fd), 0, "fsync");
+        end("  and the fsync afterwards, for each", COST_PAGES);
+    }
+    munmap((void *)p, COST_PAGES * PAGE);
+    ftruncate(fd, 0);
+    ftruncate(fd, COST_PAGES * PAGE);
+    p = map(fd, COST_PAGES * PAGE);
+    begin();
+    for (unsigned k = 0; k < COST_PAGES; k++)
+        p[k * PAGE] = 1;
+    end("store to a hole, in order", COST_PAGES);
+    munmap((void *)p, COST_PAGES * PAGE);
+    close(fd);
+    unlink(MNT "/cost");
+    is(umount(MNT), 0, "unmounted");
+    return tap_done();
+}
+
 int main(int argc, char **argv)
 {
     is(mount_it("/dev/vda"), 0, "mounted");
+    if (argc > 1 && !strcmp(argv[1], "cost"))
+        return cost();
     if (argc > 1) {
         test_many((unsigned)atoi(argv[1]));
     } else {

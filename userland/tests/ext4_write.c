@@ -377,12 +377,18 @@ static int untold(void)
     ok(pread(late, buffer, 1, 8192) == 1 && buffer[0] == 77, "memory has what was stored");
     is(fsync(fd), 0, "it is written");
     munmap(p, 65536);
+    is(pwrite(fd, "x", 1, 32768), 1, "a write");
+    ok(fails(fsync(other), EIO) && fails(fsync(fd), EIO), "is told in the same way");
+    is(fsync(fd) + fsync(other), 0, "once");
+    ok(pwrite(fd, "y", 1, 32768) == 1 && fsync(fd) == 0, "the next one is good");
     close(fd);
     close(other);
     close(late);
     again("/dev/vda");
     fd = open(MNT "/a", O_RDONLY);
-    ok(pread(fd, buffer, 1, 8192) == 1 && buffer[0] == 77, "and is there");
+    ok(pread(fd, buffer, 1, 8192) == 1 && buffer[0] == 77 && pread(fd, buffer, 1, 32768) == 1 &&
+           buffer[0] == 'y',
+       "and is there");
     close(fd);
     is(umount(MNT), 0, "unmounted");
     return tap_done();

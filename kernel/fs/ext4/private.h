@@ -12,6 +12,8 @@
 #define EXT4_TRIM  32u   /* inodes looked at with the index locked */
 #define EXT4_PAGES 16u   /* pages of a job: 128 KiB, as much as a request to a disk */
 
+#define EXT4_NOTED 32u /* pages of a file that are remembered to be written back */
+
 #define EXT4_TOGETHER 4u /* jobs that are read at the same time */
 #define EXT4_WINDOW   8u /* requests to the disk under way for a job */
 
@@ -103,16 +105,20 @@ struct ext4_inode {
     bool stored;          /* pages may have been stored to since; atomic, cleared with back_lock */
     uint32_t told;        /* the failed write-back that msync has told last; atomic */
     struct thread *backs; /* who writes back; atomic */
-    struct ext4_part *back; /* what; of that thread */
-    bool ended;             /* no reference is left; its object, if any, is not its own; lock */
-    uint16_t account;       /* number of the account that is charged for it; constant */
-    uint64_t evict_at;      /* where pages of it are freed next; a hint, atomic */
-    uint64_t next_page;     /* that a sequential reader asks for next; atomic */
-    uint32_t ahead;         /* pages that were asked for ahead of one; atomic */
-    struct ext4_node node;  /* what the disk says: mount.mutex; number and type are constant */
-    uint32_t cuts;          /* how often it became shorter, in memory too; mount.mutex */
-    struct thread *offers;  /* who has made a page that it overwrites whole; atomic */
-    uint64_t offered;       /* its index, and the page; of that thread */
+    uint32_t nnoted;      /* of noted; more than EXT4_NOTED: there were more pages; mount.lock */
+    uint32_t granting;    /* pages that the mount's thread is to give access; mount.lock */
+    uint32_t noted[EXT4_NOTED]; /* pages that got access since they were written back; likewise */
+    struct thread *grants;      /* who writes to pages with blocks, with the file locked; atomic */
+    struct ext4_part *back;     /* what; of that thread */
+    bool ended;                 /* no reference is left; its object, if any, is not its own; lock */
+    uint16_t account;           /* number of the account that is charged for it; constant */
+    uint64_t evict_at;          /* where pages of it are freed next; a hint, atomic */
+    uint64_t next_page;         /* that a sequential reader asks for next; atomic */
+    uint32_t ahead;             /* pages that were asked for ahead of one; atomic */
+    struct ext4_node node;      /* what the disk says: mount.mutex; number and type are constant */
+    uint32_t cuts;              /* how often it became shorter, in memory too; mount.mutex */
+    struct thread *offers;      /* who has made a page that it overwrites whole; atomic */
+    uint64_t offered;           /* its index, and the page; of that thread */
     pfn_t offer;
     bool linkable; /* made without a name, and may get one; constant */
     char *name;    /* of a directory, in nonpaged pool; rename_mutex held exclusively, and mutex */
@@ -232,6 +238,11 @@ void ext4_written(struct mm_object *o);
 /* Write the pages [first, end) that were stored to through mappings. Waits for the device, whose
  * errors are told by inode_failure(). 0; -EINTR or -ENOMEM: some are left. No lock is held. */
 int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end);
+/* Have pages of i, which are in memory and have blocks, written back later. i->lock is held
+ * exclusively. 0, or -EINTR: some are. */
+int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages);
+/* Do so many pages wait for that, that who writes shall wait for the device? */
+bool ext4_many_stored(struct ext4 *m);
 /* May i have such pages? */
 bool ext4_is_dirty(struct ext4_inode *i);
 /* Nobody has a reference to i any more. mount.lock is held. */

@@ -1,5 +1,6 @@
 /*
- * Stores through shared mappings of files.
+ * Pages of files that are written later: stores through shared mappings, and write() to what a file
+ * has blocks for already (writing.c).
  *
  * A page of a file is mapped without write access. The first store asks for it (`upgrade`), and
  * becomes a job of the mount's thread: the page gets blocks where the file has holes, with what it
@@ -25,12 +26,15 @@
  * (inode_failure), and counts as written then: memory has it until it is needed for something else.
  * For want of memory nothing is lost, and it is tried again.
  *
+ * write() does the same with the file locked, and needs nobody's answer: ext4_store_later().
+ *
  * Locks: sweep; the file, shared: so it keeps its blocks and its length; back_lock, for one who
  * writes back; the mount's mutex, to find blocks. Grants take only the mutex, as they are waited
  * for with files locked. They compare with the length in the node, which changes with the mutex
  * held, before the pages of the object do.
  */
 #include "kernel/base/errno.h"
+#include "kernel/base/string.h"
 #include "kernel/fs/ext4/change.h"
 #include "kernel/fs/ext4/private.h"
 #include "kernel/sched/thread.h"
@@ -53,6 +57,31 @@ struct ext4_grant {
 
 /* ---- grants ---- */
 
+static void note_locked(struct ext4_inode *i, uint64_t index)
+{
+    if (i->nnoted < EXT4_NOTED)
+        i->noted[i->nnoted] = (uint32_t)index;
+    i->nnoted = MIN(i->nnoted + 1, EXT4_NOTED + 1);
+}
+
+/* A page is about to be written to. Many are written back at once. Few are found again without a
+ * search of all that is in memory. */
+static void note(struct ext4_inode *i, uint64_t index)
+{
+    struct ext4 *m = i->mount;
+    ipl_t ipl = spin_lock(&m->lock);
+
+    if (++m->stored_to == m->stores_most)
+        wake_all(&m->back);
+    note_locked(i, index);
+    spin_unlock(&m->lock, ipl);
+}
+
+bool ext4_many_stored(struct ext4 *m)
+{
+    return __atomic_load_n(&m->stored_to, __ATOMIC_RELAXED) >= 2 * m->stores_most;
+}
+
 int ext4_upgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
 {
     struct ext4_inode *i = object_pager_data(o);
@@ -62,6 +91,11 @@ int ext4_upgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned 
     ipl_t ipl;
 
     (void)count, (void)access; /* one page, to be stored to */
+    if (__atomic_load_n(&i->grants, __ATOMIC_RELAXED) == thread_self()) {
+        note(i, offset);
+        (void)mm_supply(o, offset, PFN_NONE, MAP_R | MAP_W);
+        return 0;
+    }
     if (__atomic_load_n(&m->fs.read_only, __ATOMIC_RELAXED))
         return -EROFS;
     g = npp_alloc_charged(sizeof(*g), account);
@@ -70,6 +104,7 @@ int ext4_upgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned 
     *g = (struct ext4_grant){.o = o, .index = offset, .account = account};
     ipl = spin_lock(&m->lock); /* after that it may be answered, and i gone */
     list_add_tail(&m->grants, &g->link);
+    i->granting++;
     ext4_wake(m);
     spin_unlock(&m->lock, ipl);
     return 0;
@@ -98,13 +133,12 @@ static int have_page(struct ext4_inode *i, struct mm_object *o, uint64_t index)
     bool there;
     int err;
 
-    if (index << PAGE_SHIFT >= i->node.size)
-        return -ENXIO;
     p.page[0] = object_page_try_get(o, index);
     if (pfn_eq(p.page[0], PFN_NONE))
-        return 0; /* the fault looks again */
+        return 0; /* it was cut off: who waits, perhaps to read it, looks again */
     p.npages = 1;
-    err = ext4_has_part(&p, &there);
+    there = index << PAGE_SHIFT >= i->node.size;
+    err = there ? -ENXIO : ext4_has_part(&p, &there);
     if (!err && !there) {
         p.npages = pages_with(i, index);
         for (uint32_t k = 1; k < p.npages; k++)
@@ -123,15 +157,25 @@ static int have_page(struct ext4_inode *i, struct mm_object *o, uint64_t index)
  * or behind the answer. The answer may be the last that keeps the object. */
 static void grant(struct ext4 *m, struct ext4_grant *g)
 {
+    struct ext4_inode *i = object_pager_data(g->o);
+    ipl_t ipl;
     int err;
 
+    mm_answers_begin(g->o);
     mutex_lock(&m->mutex);
-    err = have_page(object_pager_data(g->o), g->o, g->index);
+    err = have_page(i, g->o, g->index);
+    if (!err)
+        note(i, g->index);
     if (err)
         mm_deny(g->o, g->index, 1, err);
     else
         (void)mm_supply(g->o, g->index, PFN_NONE, MAP_R | MAP_W);
     mutex_unlock(&m->mutex);
+    ipl = spin_lock(&m->lock); /* until then who waits for the thread finds it busy */
+    list_remove(&g->link);
+    i->granting--;
+    spin_unlock(&m->lock, ipl);
+    mm_answers_end(g->o);
 }
 
 void ext4_do_grants(struct ext4 *m)
@@ -145,11 +189,6 @@ void ext4_do_grants(struct ext4 *m)
         if (!g)
             return;
         grant(m, g);
-        ipl = spin_lock(&m->lock); /* until then who waits for the thread finds it busy */
-        list_remove(&g->link);
-        if (++m->stored_to == m->stores_most)
-            wake_all(&m->back);
-        spin_unlock(&m->lock, ipl);
         npp_free_charged(g, sizeof(*g), g->account);
     }
 }
@@ -191,6 +230,25 @@ void ext4_written(struct mm_object *o)
 
     inode_touch(&i->inode);
     mark(i);
+}
+
+/* Pages that are not written to yet but for this get access at once, as the file is locked and has
+ * blocks. */
+int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages)
+{
+    int err = 0;
+
+    __atomic_store_n(&i->grants, thread_self(), __ATOMIC_RELAXED);
+    for (uint32_t k = 0; !err && k < npages; k++) {
+        pfn_t pfn;
+
+        err = object_page_get(i->inode.object, first + k, MAP_R | MAP_W, &pfn);
+        if (!err)
+            page_unref(pfn);
+    }
+    __atomic_store_n(&i->grants, NULL, __ATOMIC_RELAXED);
+    mark(i);
+    return err;
 }
 
 /* m->lock is held. */
@@ -248,6 +306,14 @@ int ext4_put(struct mm_object *o, uint64_t offset, uint64_t count)
     return 0;
 }
 
+static void count_written(struct ext4 *m, uint32_t n)
+{
+    ipl_t ipl = spin_lock(&m->lock);
+
+    m->stored_to -= MIN(m->stored_to, (uint64_t)n);
+    spin_unlock(&m->lock, ipl);
+}
+
 static int write_blocks(const struct ext4_part *p)
 {
     uint64_t bytes = p->i->mount->about.block_bytes, block = (p->first << PAGE_SHIFT) / bytes;
@@ -275,6 +341,8 @@ static int write_part(struct ext4_part *p, struct mm_object *o)
         (void)mm_downgrade(o, p->first, p->npages, MAP_R);
     if (p->npages)
         mm_put_done(o, p->first, p->npages, left ? err : 0);
+    if (p->npages && !left)
+        count_written(p->i->mount, p->npages);
     p->npages = 0;
     return left ? err : 0;
 }
@@ -306,21 +374,87 @@ static int join(struct ext4_part *p, struct mm_object *o, uint64_t index)
     return 0;
 }
 
+/*
+ * The pages that may have been written to, in order. A page is noted before it gets access. So one
+ * of those that are about to get it may look as if nobody had written to it: it stays noted.
+ */
+struct noted {
+    bool all;      /* not all are here */
+    bool granting; /* some are about to get access */
+    uint32_t n, next;
+    uint32_t page[EXT4_NOTED];
+};
+
+/* forget: who writes back does so with all. A page that gets access behind this is noted again. */
+static void take_noted(struct ext4_inode *i, struct noted *t, bool forget)
+{
+    ipl_t ipl = spin_lock(&i->mount->lock);
+
+    t->all = i->nnoted > EXT4_NOTED;
+    t->granting = forget && i->granting;
+    t->n = t->all ? 0 : i->nnoted;
+    t->next = 0;
+    memcpy(t->page, i->noted, t->n * sizeof(*t->page));
+    if (forget && !(t->all && t->granting))
+        i->nnoted = 0;
+    spin_unlock(&i->mount->lock, ipl);
+    for (uint32_t k = 1; k < t->n; k++)
+        for (uint32_t j = k; j > 0 && t->page[j - 1] > t->page[j]; j--) {
+            uint32_t page = t->page[j];
+
+            t->page[j] = t->page[j - 1];
+            t->page[j - 1] = page;
+        }
+}
+
+static void note_again(struct ext4_inode *i, uint64_t index)
+{
+    ipl_t ipl = spin_lock(&i->mount->lock);
+
+    note_locked(i, index);
+    spin_unlock(&i->mount->lock, ipl);
+}
+
+/* Some are left: they are looked for. */
+static void lose_noted(struct ext4_inode *i)
+{
+    ipl_t ipl = spin_lock(&i->mount->lock);
+
+    i->nnoted = EXT4_NOTED + 1;
+    spin_unlock(&i->mount->lock, ipl);
+}
+
+/* The first one of [from, end). */
+static uint64_t next_noted(struct noted *t, struct mm_object *o, uint64_t from, uint64_t end)
+{
+    if (t->all)
+        return object_next_page(o, from, end, true);
+    while (t->next < t->n && t->page[t->next] < from)
+        t->next++;
+    return t->next < t->n ? t->page[t->next] : UINT64_MAX;
+}
+
 /* The file is locked, and so is back_lock. */
 static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t first, uint64_t end)
 {
     struct ext4_part p = {.i = i, .end = i->inode.size, .back = true};
+    struct noted t;
+    uint32_t before;
     int err = 0;
 
+    take_noted(i, &t, first == 0 && end >= INODE_MAX_PAGES);
     i->back = &p;
     __atomic_store_n(&i->backs, thread_self(), __ATOMIC_RELAXED);
-    for (uint64_t k = first; !err && (k = object_next_page(o, k, end, true)) < end; k++) {
+    for (uint64_t k = first; !err && (k = next_noted(&t, o, k, end)) < end; k++) {
         if (p.npages == EXT4_PAGES || k != p.first + p.npages)
             err = write_part(&p, o);
         if (!p.npages)
             p.first = k;
+        before = p.npages;
         if (!err)
             err = join(&p, o, k);
+        if (t.granting && !t.all && p.npages == before)
+            note_again(i, k);
     }
     if (!err || p.npages) {
         int last = write_part(&p, o);
@@ -347,8 +481,10 @@ int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
     if (all ? __atomic_exchange_n(&i->stored, false, __ATOMIC_ACQUIRE)
             : __atomic_load_n(&i->stored, __ATOMIC_ACQUIRE))
         err = write_pages(i, i->inode.object, first, end);
-    if (err)
+    if (err) {
+        lose_noted(i);
         mark(i);
+    }
     mutex_unlock(&i->back_lock);
     mutex_unlock_shared(&i->inode.lock);
     return err;

@@ -1,8 +1,8 @@
 /*
- * Writing to files. A write goes through the pages of the file to the disk, and returns when the
- * disk has it: an error is that of the call. Blocks that the file has are written without the
- * mount's mutex. Others are found and written within a step of the journal, so that no commit makes
- * them the file's before their contents are there.
+ * Writing to files. What is written to blocks that the file has stays in its pages, and is written
+ * back later (stores.c), unless many pages are. Other blocks are found and written within a step of
+ * the journal, so that no commit makes them the file's before their contents are there: the call
+ * returns when the disk has them, and an error is that of the call.
  *
  * Whole blocks are written, with zeroes behind the end of the file, which its last page has there.
  *
@@ -282,7 +282,23 @@ static long write_back(struct ext4_part *p, uint64_t at, size_t n)
     return (long)(MIN(block * bytes, at + n) - at);
 }
 
-/* At most as much as a part has pages for. */
+/* Has the file blocks for all of the part, which then need not be written now? An error is one of
+ * the write that follows, too. */
+static bool can_wait(const struct ext4_part *p)
+{
+    struct ext4 *m = p->i->mount;
+    bool there = false;
+
+    if (ext4_many_stored(m) || mutex_lock_killable(&m->mutex))
+        return false;
+    if (ext4_has_part(p, &there))
+        there = false;
+    mutex_unlock(&m->mutex);
+    return there;
+}
+
+/* At most as much as a part has pages for. What makes the file longer is written at once, so that
+ * no commit has the length without the bytes. */
 static long write_part(struct ext4_part *p, const struct source *s)
 {
     struct inode *in = &p->i->inode;
@@ -295,7 +311,7 @@ static long write_part(struct ext4_part *p, const struct source *s)
     r = hold(p, s);
     if (!r) {
         r = copy_in(p, s);
-        if (r > 0)
+        if (r > 0 && (end > old || !can_wait(p) || ext4_store_later(p->i, p->first, p->npages)))
             r = write_back(p, s->at, (size_t)r);
         drop(p);
     }
