@@ -149,6 +149,44 @@ static void test_ends(void)
     close(fd);
 }
 
+/* Holes made in a file, with pages that were stored to and are not written yet. */
+static void test_punched(void)
+{
+    static uint8_t want[40 * PAGE];
+    int fd = make(MNT "/punched", 40 * PAGE, 4);
+    struct stat st;
+    uint8_t *p = map(fd, 40 * PAGE);
+    long before, after;
+
+    fill(want, 40 * PAGE, 4);
+    ok(stores(p + 5 * PAGE, 'a') && stores(p + 20 * PAGE + 9, 'b'), "stores");
+    pwrite(fd, "written", 7, 7 * PAGE);
+    before = blocks_free();
+    is(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 3 * PAGE + 100, 20 * PAGE), 0,
+       "a hole");
+    after = blocks_free();
+    ok(after >= before + 18 && fstat(fd, &st) == 0 && st.st_size == 40 * PAGE,
+       "%ld pages are free again", after - before);
+    memset(want + 3 * PAGE + 100, 0, 20 * PAGE);
+    ok(memcmp(p, want, 40 * PAGE) == 0, "the mapping has it");
+    ok(pread(fd, buffer, 40 * PAGE, 0) == 40 * PAGE && memcmp(buffer, want, 40 * PAGE) == 0,
+       "read has it");
+    ok(stores(p + 10 * PAGE + 11, 'c') && stores(p + 3 * PAGE, 'd'), "stores to it");
+    want[10 * PAGE + 11] = 'c';
+    want[3 * PAGE] = 'd';
+    is(fallocate(fd, FALLOC_FL_ZERO_RANGE, 38 * PAGE + 5, 4 * PAGE), 0, "zeroes at the end");
+    memset(want + 38 * PAGE + 5, 0, 2 * PAGE - 5);
+    ok(fstat(fd, &st) == 0 && st.st_size == 42 * PAGE + 5, "and behind it");
+    munmap(p, 40 * PAGE);
+    close(fd);
+    again("/dev/vda");
+    fd = open(MNT "/punched", O_RDWR);
+    ok(pread(fd, buffer, 40 * PAGE, 0) == 40 * PAGE && memcmp(buffer, want, 40 * PAGE) == 0,
+       "the disk has all that");
+    ok(fails(fallocate(fd, FALLOC_FL_PUNCH_HOLE, 0, PAGE), EOPNOTSUPP), "the length is kept");
+    close(fd);
+}
+
 /* What was stored is written without being asked for, and the time of the change with it. */
 static void test_in_time(void)
 {
@@ -399,6 +437,7 @@ int main(int argc, char **argv)
         test_stores();
         test_holes();
         test_ends();
+        test_punched();
         test_in_time();
         test_while_written();
         test_cut_while_stored();

@@ -43,6 +43,7 @@ struct ext4_part {
     uint32_t npages;
     uint32_t filled; /* bits of those that have what is written already */
     bool back;       /* written back: the time of the change is stored otherwise */
+    bool drops;      /* nothing is written: what was stored to counts as written all the same */
     pfn_t page[EXT4_PAGES];
 };
 
@@ -216,6 +217,9 @@ int ext4_flush(struct ext4_inode *i, bool only_data);
 /* Commit, and flush. m->mutex is held. */
 int ext4_sync_volume(struct ext4 *m);
 
+/* Can the contents of i be changed? Blocks that a killed truncation has left are freed first. i->lock
+ * is held exclusively. */
+int ext4_may_change(struct ext4_inode *i);
 /* Write some of the blocks [block, block + count), which the part has in memory; the file is `size`
  * bytes long afterwards if it has come so far. *done: how many. The file is locked. */
 int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count, uint64_t size,
@@ -227,6 +231,10 @@ int ext4_has_part(const struct ext4_part *p, bool *there);
 int ext4_have_part(const struct ext4_part *p);
 /* Store the times of the file, if they are not what the disk has. The mutex of the mount is held. */
 int ext4_store_times(struct ext4_inode *i);
+
+/* ---- holes.c: operation of inodes ---- */
+
+int ext4_op_discard(struct inode *i, uint64_t first, uint64_t n);
 
 /* ---- stores.c ---- */
 
@@ -243,6 +251,9 @@ int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end);
 int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages);
 /* Do so many pages wait for that, that who writes shall wait for the device? */
 bool ext4_many_stored(struct ext4 *m);
+/* Pages that were stored to count as written, and have no write access. i->lock is held exclusively,
+ * and the mutex of the mount. */
+void ext4_forget_stores(struct ext4_inode *i, uint64_t first, uint64_t n);
 /* May i have such pages? */
 bool ext4_is_dirty(struct ext4_inode *i);
 /* Nobody has a reference to i any more. mount.lock is held. */

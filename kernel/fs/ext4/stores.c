@@ -302,7 +302,10 @@ int ext4_put(struct mm_object *o, uint64_t offset, uint64_t count)
     (void)count; /* always 1 */
     if (__atomic_load_n(&i->backs, __ATOMIC_RELAXED) != thread_self())
         return -EBUSY;
-    i->back->page[i->back->npages++] = object_page_try_get(o, offset);
+    if (i->back->drops)
+        mm_put_done(o, offset, 1, 0);
+    else
+        i->back->page[i->back->npages++] = object_page_try_get(o, offset);
     return 0;
 }
 
@@ -464,6 +467,19 @@ static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t first
     __atomic_store_n(&i->backs, NULL, __ATOMIC_RELAXED);
     i->back = NULL;
     return !err && thread_killed() ? -EINTR : err;
+}
+
+/* Nobody writes back while the file is locked exclusively. A page for which a fault waits may stay
+ * modified, and is written as zeroes. */
+void ext4_forget_stores(struct ext4_inode *i, uint64_t first, uint64_t n)
+{
+    struct ext4_part p = {.i = i, .drops = true};
+
+    i->back = &p;
+    __atomic_store_n(&i->backs, thread_self(), __ATOMIC_RELAXED);
+    (void)mm_flush(i->inode.object, first, n);
+    __atomic_store_n(&i->backs, NULL, __ATOMIC_RELAXED);
+    i->back = NULL;
 }
 
 int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)

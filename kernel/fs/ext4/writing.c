@@ -400,6 +400,13 @@ static int finish_cut(struct ext4_inode *i, bool killable)
     return err;
 }
 
+int ext4_may_change(struct ext4_inode *i)
+{
+    int err = may_write(i);
+
+    return err ? err : finish_cut(i, true);
+}
+
 static int drop_set_ids(struct inode *in)
 {
     /* as a change of the owner does, with what the mode is then */
@@ -415,10 +422,8 @@ long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *
     uint64_t old = in->size;
     size_t done = 0;
     long r = 0;
-    int err = may_write(p.i);
+    int err = ext4_may_change(p.i);
 
-    if (!err)
-        err = finish_cut(p.i, true);
     if (!err)
         err = drop_set_ids(in);
     if (!err && offset > in->size)
@@ -516,10 +521,8 @@ int ext4_op_allocate(struct inode *in, uint64_t offset, uint64_t n, bool grow)
     struct ext4_inode *i = ext4_inode_of(in);
     uint64_t bytes = i->mount->about.block_bytes, block = offset / bytes;
     uint64_t end = (offset + n + bytes - 1) / bytes, done = 0, old = in->size;
-    int err = may_write(i);
+    int err = ext4_may_change(i);
 
-    if (!err)
-        err = finish_cut(i, true);
     if (!err && grow && offset + n > in->size)
         err = ext4_op_resize(in, offset + n, true);
     end = MIN(end, (in->size + bytes - 1) / bytes); /* none behind the end of the file */
