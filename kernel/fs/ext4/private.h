@@ -217,11 +217,11 @@ int ext4_flush(struct ext4_inode *i, bool only_data);
 /* Commit, and flush. m->mutex is held. */
 int ext4_sync_volume(struct ext4 *m);
 
-/* Can the contents of i be changed? Blocks that a killed truncation has left are freed first. i->lock
- * is held exclusively. */
+/* Can the contents of i be changed? Blocks that a killed truncation has left are freed first.
+ * i->lock is held exclusively. */
 int ext4_may_change(struct ext4_inode *i);
-/* Write some of the blocks [block, block + count), which the part has in memory; the file is `size`
- * bytes long afterwards if it has come so far. *done: how many. The file is locked. */
+/* Write some of the blocks [block, block + count), which the part has in memory; the file is
+ * `size` bytes long afterwards if it has come so far. *done: how many. The file is locked. */
 int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count, uint64_t size,
                       uint64_t *done);
 /* Has the file blocks for the part, as far as it has bytes there? Otherwise as the next one. */
@@ -229,7 +229,8 @@ int ext4_has_part(const struct ext4_part *p, bool *there);
 /* Have blocks for the part, as far as the file has bytes there; new ones get what the part has. The
  * mutex of the mount is held. */
 int ext4_have_part(const struct ext4_part *p);
-/* Store the times of the file, if they are not what the disk has. The mutex of the mount is held. */
+/* Store the times of the file, if they are not what the disk has. The mutex of the mount is
+ * held. */
 int ext4_store_times(struct ext4_inode *i);
 
 /* ---- holes.c: operation of inodes ---- */
@@ -251,8 +252,8 @@ int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end);
 int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages);
 /* Do so many pages wait for that, that who writes shall wait for the device? */
 bool ext4_many_stored(struct ext4 *m);
-/* Pages that were stored to count as written, and have no write access. i->lock is held exclusively,
- * and the mutex of the mount. */
+/* Pages that were stored to count as written, and have no write access. i->lock is held
+ * exclusively, and the mutex of the mount. */
 void ext4_forget_stores(struct ext4_inode *i, uint64_t first, uint64_t n);
 /* May i have such pages? */
 bool ext4_is_dirty(struct ext4_inode *i);
