@@ -113,6 +113,21 @@ def test_calls(tmp_path: Path, cpus: int) -> None:
     check_image(image)
 
 
+@pytest.mark.parametrize("kind, cpus", [("default", 4), ("small blocks", 1)])
+def test_mapped(tmp_path: Path, kind: str, cpus: int) -> None:
+    """Stores through shared mappings."""
+    image = new_image(tmp_path / "image", *KINDS[kind])
+    run(image, program="ext4_mapped", smp=cpus)
+    check_image(image)
+
+
+def test_many_stores(tmp_path: Path) -> None:
+    """More than there is memory."""
+    image = new_image(tmp_path / "image", size=160 * MIB)
+    run(image, "60", program="ext4_mapped", more=("-m", "64M"))
+    check_image(image)
+
+
 def test_crowd(tmp_path: Path) -> None:
     image = new_image(tmp_path / "image")
     run(image, "crowd", smp=4)
@@ -201,6 +216,22 @@ def test_broken(tmp_path: Path, event: str, kind: str) -> None:
     console = run(image, "broken", more=("--disk-fault", f"{rule},{steps}"))
     assert "the journal cannot be written" in console or "write" in kind
     recover(image)
+
+
+def test_failed_write_back(tmp_path: Path) -> None:
+    """Blocks of a file are not written, as often as that is tried: each open file is told once."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a").write_bytes(content(1, 65536))
+    image = make_image(tmp_path / "image", tree, "-b", 4096, "-O", DEFAULT)
+    sectors = [int(debugfs(image, f"bmap /a {block}")) * 8 for block in (2, 8)] * 3
+    rules = ",".join(
+        f"inject-error.{k}.event=write_aio,inject-error.{k}.iotype=write,"
+        f"inject-error.{k}.sector={sector},inject-error.{k}.once=on"
+        for k, sector in enumerate(sectors)
+    )
+    run(image, "untold", more=("--disk-fault", rules))
+    check_image(image)
 
 
 # ---- power cuts ----

@@ -224,6 +224,43 @@ int inode_set_times(struct inode *i, int64_t atime_ns, int64_t mtime_ns)
     return 0;
 }
 
+/* inode.failed: an errno, whether somebody was told of it, and a count that makes the word another
+ * one for an error that comes after that. */
+#define FAILED_ERRNO 0xFFFu
+#define FAILED_TOLD  0x1000u
+#define FAILED_NEXT  0x2000u
+
+void inode_write_failed(struct inode *i, int err)
+{
+    uint32_t was = __atomic_load_n(&i->failed, __ATOMIC_RELAXED), now;
+
+    do
+        now = ((was & ~(FAILED_ERRNO | FAILED_TOLD)) + (was & FAILED_TOLD ? FAILED_NEXT : 0)) |
+              (uint32_t)-err;
+    while (!__atomic_compare_exchange_n(&i->failed, &was, now, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+}
+
+uint32_t inode_failures_seen(const struct inode *i)
+{
+    uint32_t now = __atomic_load_n(&i->failed, __ATOMIC_RELAXED);
+
+    return now & FAILED_TOLD ? now : 0;
+}
+
+int inode_failure(struct inode *i, uint32_t *seen)
+{
+    uint32_t now = __atomic_load_n(&i->failed, __ATOMIC_ACQUIRE);
+
+    if (likely(now == __atomic_load_n(seen, __ATOMIC_RELAXED)))
+        return 0;
+    /* Should it fail, a later error has come, of which nobody was told. */
+    (void)__atomic_compare_exchange_n(&i->failed, &now, now | FAILED_TOLD, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED);
+    __atomic_store_n(seen, now | FAILED_TOLD, __ATOMIC_RELAXED);
+    return -(int)(now & FAILED_ERRNO);
+}
+
 void inode_changed_at(struct inode *i, int64_t ns)
 {
     __atomic_store_n(&i->mtime_ns, ns, __ATOMIC_RELAXED);

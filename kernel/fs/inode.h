@@ -72,7 +72,6 @@ struct fs {
     char source[24];    /* what it was made of, as /proc/mounts shows it; "": nothing; constant */
     bool keeps;         /* an inode exists while it has a name; constant */
     bool read_only;     /* nothing in it can be changed; once it is, it stays so; atomic */
-    bool no_stores;     /* nor stored through shared mappings; constant */
     struct inode *root; /* constant. The file system holds a reference */
     struct fs *next;    /* next mounted one; the lock of mounts (kernel/io/mount.c) */
     struct inode *covered; /* the directory that it covers, with a reference; constant while it is
@@ -107,6 +106,7 @@ struct inode {
     uint32_t nlink;          /* atomic; 0: there is no name, and none can be added */
     uint32_t rdev;           /* constant; device number */
     uint32_t notify;         /* NOTIFY_*; 0: nobody wants to know what happens to it; atomic */
+    uint32_t failed;         /* the last write-back that failed: inode_write_failed(); atomic */
     uint64_t ino;            /* constant; a file system may replace that of inode_init() */
     uint64_t size;           /* atomic; changed with lock held exclusively */
     /* Last read, change of contents, change of anything; ns since 1970; atomic. A read sets atime
@@ -325,6 +325,15 @@ static inline int inode_sync(struct inode *i, bool only_data)
 {
     return i->ops->sync ? i->ops->sync(i, only_data) : 0;
 }
+/*
+ * Writing back what was stored earlier has failed with err, a negative errno. Each open file is
+ * told once, by inode_failure(), which remembers in *seen what it has told: 0, or an error that is
+ * new. *seen begins as inode_failures_seen(): an error that nobody was told of is told to the next
+ * one. Any IPL.
+ */
+void inode_write_failed(struct inode *i, int err);
+uint32_t inode_failures_seen(const struct inode *i);
+int inode_failure(struct inode *i, uint32_t *seen);
 /* The contents changed at this time; just now. Something else changed just now: attributes, the
  * number of names. */
 void inode_changed_at(struct inode *i, int64_t ns);

@@ -59,9 +59,10 @@ int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
     return err;
 }
 
-/* Overwrite n bytes of one page with zeroes. */
+/* Overwrite n bytes of one page with zeroes. To the pager that is a store. */
 static int clear_part(struct inode *i, uint64_t offset, uint64_t n)
 {
+    const struct pager_ops *pager = object_pager(i->object);
     pfn_t pfn;
     int err = n ? object_page_get(i->object, offset >> PAGE_SHIFT, MAP_R | MAP_W, &pfn) : 0;
 
@@ -69,6 +70,8 @@ static int clear_part(struct inode *i, uint64_t offset, uint64_t n)
         return err;
     memset((uint8_t *)kseg_page(pfn) + (offset & PAGE_MASK), 0, n);
     page_unref(pfn);
+    if (pager && pager->written)
+        pager->written(i->object);
     return 0;
 }
 

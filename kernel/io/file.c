@@ -273,6 +273,7 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
         file_free(f);
         return err;
     }
+    f->failed = inode_failures_seen(f->inode);
     if (!(flags & O_PATH))
         notify(f->inode, IN_OPEN);
     *out = f;

@@ -70,6 +70,7 @@ struct file {
     uint32_t flags; /* O_* of open_flags.h; atomic */
     const struct file_ops *ops;
     struct inode *inode; /* holds a reference; NULL for pipes, streams and console_open */
+    uint32_t failed;     /* the failed write-back that was told last: inode_failure(); atomic */
     /* The file position. Protected by the inode's mutex; of a directory, getdents reads and writes
      * it as an atomic word without the mutex (directory.c). */
     int64_t pos;

@@ -32,12 +32,19 @@ static long regular_read(struct file *f, vaddr_t ubuf, size_t n)
     return r;
 }
 
+int regular_sync(struct file *f, bool only_data)
+{
+    int err = inode_sync(f->inode, only_data), before = inode_failure(f->inode, &f->failed);
+
+    return before ? before : err;
+}
+
 long regular_written(struct file *f, long r)
 {
     int err = 0;
 
     if (r > 0 && unlikely(f->flags & O_DSYNC))
-        err = inode_sync(f->inode, (f->flags & O_SYNC) != O_SYNC);
+        err = regular_sync(f, (f->flags & O_SYNC) != O_SYNC);
     return err ? err : r;
 }
 

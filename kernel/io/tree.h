@@ -16,6 +16,9 @@ struct block_volume;
 extern struct inode *inode_root; /* constant after boot */
 
 extern const struct file_ops regular_ops, directory_ops;
+/* Have all that was written to f's inode survive the machine's end (inode_sync); an error of an
+ * earlier write-back that this open file was not told of yet is told. Waits, killable. */
+int regular_sync(struct file *f, bool only_data);
 /* The result r of a write to a regular file, and, if the file was opened for that, what was written
  * survives the machine's end: r, or an error. No lock is held; waits, killable. */
 long regular_written(struct file *f, long r);

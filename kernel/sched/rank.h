@@ -73,10 +73,12 @@ enum mutex_rank {
     MUTEX_LOCK_WAITS = 15, /* which process waits for whose lock */
     MUTEX_MOUNTS = 15,     /* which file systems are mounted, and where */
     MUTEX_RENAME = 16,     /* parent links of directories */
+    MUTEX_EXT4_SWEEP = 16, /* stores to all files of one ext4 file system are written back */
     MUTEX_DIRECTORY = 17,  /* one directory; several only with MUTEX_RENAME held exclusively */
     MUTEX_INODE = 18,      /* one file, pipe or stream; user memory is copied while it is held,
                               hence below MUTEX_ASPACE */
     MUTEX_FUTEX_PI = 18,   /* some futexes with inheritance; no page faults while it is held */
+    MUTEX_EXT4_BACK = 19,  /* stores to one file of ext4 are written back */
     MUTEX_SOCKET = 19,     /* receiving from one socket, also into a pipe; as MUTEX_INODE */
     MUTEX_PROCESS = 20,    /* the break of one process */
     MUTEX_DISK = 20,       /* parts of sectors of one disk; user memory is copied meanwhile */

@@ -8,11 +8,15 @@
  *   ext4_write recover DISK...   each is mounted, read, written and unmounted
  *   ext4_write crowd          /dev/vda: processes make, write and remove files at the same time
  *   ext4_write broken         /dev/vda stops to take writes: errors are told, nothing hangs
+ *   ext4_write untold         /dev/vda does not take what is first stored to the file `a`
  */
 #define _GNU_SOURCE
 #include "ext4_files.h"
 
 #include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
 
@@ -88,6 +92,47 @@ static int tree(unsigned many)
 
 /* ---- a full disk ---- */
 
+static sigjmp_buf stopped;
+
+static void on_bus(int signal)
+{
+    (void)signal;
+    siglongjmp(stopped, 1);
+}
+
+/* Stores to a file of holes, until there are no blocks: then, and not later. */
+static void full_mapped(void)
+{
+    size_t n = 64u << 20;
+    volatile size_t k = 0;
+    int fd = open(MNT "/holes", O_CREAT | O_RDWR, 0600);
+    volatile uint8_t *p;
+
+    is(ftruncate(fd, (off_t)n), 0, "a file of holes, longer than the disk");
+    p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    signal(SIGBUS, on_bus);
+    if (sigsetjmp(stopped, 1) == 0)
+        for (; k < n; k += 8192)
+            p[k] = (uint8_t)(1 + k / 8192 % 251);
+    signal(SIGBUS, SIG_DFL);
+    ok(k > 1u << 20 && k < n, "SIGBUS at %zu", k);
+    is(fsync(fd), 0, "all before can be written");
+    munmap((void *)p, n);
+    close(fd);
+    again("/dev/vda");
+    fd = open(MNT "/holes", O_RDONLY);
+    for (size_t at = 0; at < k; at += 8192) {
+        uint8_t byte = 0;
+
+        if (pread(fd, &byte, 1, (off_t)at) != 1 || byte != 1 + at / 8192 % 251) {
+            ok(false, "what was stored at %zu is there", at);
+            break;
+        }
+    }
+    close(fd);
+    is(unlink(MNT "/holes"), 0, "removed");
+}
+
 static int full(void)
 {
     struct statfs before, after;
@@ -122,6 +167,8 @@ static int full(void)
         }
         again("/dev/vda");
     }
+    full_mapped();
+    again("/dev/vda");
     statfs(MNT, &after);
     ok(before.f_bfree - after.f_bfree < 10, "all is free again");
     is(after.f_ffree, before.f_ffree, "inodes too");
@@ -130,6 +177,25 @@ static int full(void)
 }
 
 /* ---- crashes ---- */
+
+/* Store the buffer through a mapping. Another file is synced before. */
+static int store(int fd, size_t n, bool by_mapping)
+{
+    uint8_t *p;
+    int err;
+
+    if (ftruncate(fd, (off_t)n) != 0)
+        return 1;
+    p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        return 1;
+    memcpy(p, buffer, n / 2);
+    err = by_mapping ? 0 : fdatasync(fd);
+    memcpy(p, buffer, n); /* to pages that are clean again */
+    err |= by_mapping ? msync(p, n, MS_SYNC) : fsync(fd);
+    munmap(p, n);
+    return err;
+}
 
 /* What file k of a round has: tests/test_ext4_write.py knows it, too. */
 static int round_of(unsigned round)
@@ -146,8 +212,10 @@ static int round_of(unsigned round)
     fill(buffer, 20000, round);
     if (round % 5 == 0 && ftruncate(fd, 0) != 0)
         return 1;
-    if (pwrite(fd, buffer, 1 + round * 37 % 20000, 0) < 0 ||
-        ftruncate(fd, 1 + round * 37 % 20000) != 0 || (round % 2 ? fsync(fd) : fdatasync(fd)) != 0)
+    if (round % 4 < 2 ? store(fd, 1 + round * 37 % 20000, round % 4 == 0)
+                      : pwrite(fd, buffer, 1 + round * 37 % 20000, 0) < 0 ||
+                            ftruncate(fd, 1 + round * 37 % 20000) != 0 ||
+                            (round % 2 ? fsync(fd) : fdatasync(fd)) != 0)
         return 1;
     close(fd);
     snprintf(path, sizeof(path), MNT "/d%u", round);
@@ -286,6 +354,46 @@ static int broken(void)
     return tap_done();
 }
 
+/* Each open file is told of a failed write-back once, and so is msync; memory has the bytes. */
+static int untold(void)
+{
+    int fd, other, late;
+    uint8_t *p;
+
+    is(mount_it("/dev/vda"), 0, "mounted");
+    fd = open(MNT "/a", O_RDWR);
+    other = open(MNT "/a", O_RDWR);
+    p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    p[8192] = 5;
+    ok(fails(fdatasync(fd), EIO), "a write-back fails");
+    is(fdatasync(fd), 0, "which is told once");
+    ok(fails(fsync(other), EIO), "to another open file, too");
+    is(fsync(other), 0, "once");
+    ok(fails(msync(p, 65536, MS_SYNC), EIO), "and to msync");
+    is(msync(p, 65536, MS_SYNC), 0, "once");
+    late = open(MNT "/a", O_RDONLY);
+    is(fsync(late), 0, "one that comes later is told nothing");
+    p[8192] = 77;
+    ok(pread(late, buffer, 1, 8192) == 1 && buffer[0] == 77, "memory has what was stored");
+    is(fsync(fd), 0, "it is written");
+    munmap(p, 65536);
+    is(pwrite(fd, "x", 1, 32768), 1, "a write");
+    ok(fails(fsync(other), EIO) && fails(fsync(fd), EIO), "is told in the same way");
+    is(fsync(fd) + fsync(other), 0, "once");
+    ok(pwrite(fd, "y", 1, 32768) == 1 && fsync(fd) == 0, "the next one is good");
+    close(fd);
+    close(other);
+    close(late);
+    again("/dev/vda");
+    fd = open(MNT "/a", O_RDONLY);
+    ok(pread(fd, buffer, 1, 8192) == 1 && buffer[0] == 77 && pread(fd, buffer, 1, 32768) == 1 &&
+           buffer[0] == 'y',
+       "and is there");
+    close(fd);
+    is(umount(MNT), 0, "unmounted");
+    return tap_done();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -302,5 +410,7 @@ int main(int argc, char **argv)
         return crowd();
     if (!strcmp(what, "broken"))
         return broken();
+    if (!strcmp(what, "untold"))
+        return untold();
     return 2;
 }

@@ -87,11 +87,36 @@ int ext4_page_new(struct ext4_inode *i, pfn_t *pfn)
     return err;
 }
 
+/* The same of a file that is mapped: pages are unmapped, whether they are in use or not. With the
+ * file locked nobody copies from or to them; those that were stored to stay. */
+static uint64_t evict_mapped(struct ext4_inode *i)
+{
+    struct mm_object *o = i->inode.object;
+    uint64_t at = __atomic_load_n(&i->evict_at, __ATOMIC_RELAXED), before, after, pool;
+
+    if (!mutex_try_lock(&i->inode.lock))
+        return 0;
+    object_measure(o, &before, &pool);
+    for (unsigned k = 0; k < EVICT_PAGES; k++) {
+        uint64_t page = object_next_page(o, at, UINT64_MAX, false);
+
+        if (page == UINT64_MAX && at == 0)
+            break;
+        if (page != UINT64_MAX)
+            (void)mm_downgrade(o, page, 1, 0);
+        at = page == UINT64_MAX ? 0 : page + 1;
+    }
+    object_measure(o, &after, &pool);
+    mutex_unlock(&i->inode.lock);
+    __atomic_store_n(&i->evict_at, at, __ATOMIC_RELAXED);
+    return before > after ? before - after : 0;
+}
+
 /* Free pages of the next few files. */
-static uint64_t evict_next(struct ext4 *m, uint32_t *looked)
+static uint64_t evict_next(struct ext4 *m, uint32_t *looked, bool mapped)
 {
     struct ext4_inode *i = ext4_next_file(m, looked);
-    uint64_t freed = i ? evict(i) : 0;
+    uint64_t freed = !i ? 0 : mapped ? evict_mapped(i) : evict(i);
 
     if (i)
         inode_unref(&i->inode);
@@ -101,17 +126,34 @@ static uint64_t evict_next(struct ext4 *m, uint32_t *looked)
 void ext4_shrink(struct ext4 *m)
 {
     for (uint32_t looked = 0; looked < SHRINK_FILES && fluid_count() < m->reserve;)
-        (void)evict_next(m, &looked);
+        (void)evict_next(m, &looked, false);
+    if (fluid_count() < m->reserve)
+        ext4_sweep_soon(m);
+}
+
+static uint64_t evict_some(struct ext4 *m, bool mapped)
+{
+    uint32_t looked = 0, count = __atomic_load_n(&m->count, __ATOMIC_RELAXED);
+    uint64_t freed = 0;
+
+    while (looked < count && freed < EVICT_PAGES && !thread_killed())
+        freed += evict_next(m, &looked, mapped);
+    return freed;
 }
 
 bool ext4_reclaim(const struct fs *fs)
 {
     struct ext4 *m = ext4_of(fs);
     uint64_t freed = ext4_trim(m, 0, NULL, UINT32_MAX);
-    uint32_t looked = 0, count = __atomic_load_n(&m->count, __ATOMIC_RELAXED);
 
-    while (looked < count && freed < EVICT_PAGES && !thread_killed())
-        freed += evict_next(m, &looked);
+    freed += evict_some(m, false);
+    if (!freed)
+        freed = evict_some(m, true);
+    if (!freed && __atomic_load_n(&m->ndirty, __ATOMIC_RELAXED)) {
+        ext4_sweep(m);
+        freed = evict_some(m, false);
+        freed += freed ? 0 : evict_some(m, true);
+    }
     return freed != 0;
 }
 
@@ -226,6 +268,10 @@ void ext4_will_read(struct inode *in, uint64_t index, uint64_t n)
 const struct pager_ops ext4_pager = {
     .name = "ext4",
     .get = ext4_get,
+    .upgrade = ext4_upgrade,
+    .put = ext4_put,
+    .sync = ext4_sync_pages,
+    .written = ext4_written,
     .end = ext4_object_ended,
 };
 

@@ -99,6 +99,8 @@ int ext4_inode_new(struct ext4 *m, struct inode *dir, const struct fs_name *name
     list_init(&i->order_link);
     list_init(&i->dead_link);
     list_init(&i->cut_link);
+    list_init(&i->dirty_link);
+    mutex_init(&i->back_lock, "writing back", MUTEX_EXT4_BACK);
     inode_init(&i->inode, &m->fs, &ext4_ops, &what);
     i->inode.ino = n->number;
     i->inode.nlink = n->nlink;
@@ -142,6 +144,7 @@ void ext4_end(struct inode *in)
     ipl_t ipl = spin_lock(&i->mount->lock);
 
     i->ended = true;
+    ext4_ended_locked(i);
     spin_unlock(&i->mount->lock, ipl);
     if (in->object)
         object_unref(
@@ -350,10 +353,10 @@ int ext4_found(struct ext4 *m, struct inode *dir, const struct fs_name *name, ui
 }
 
 /* Does only the index refer to i? index_lock is held. Mappings first: who unmaps the file may have
- * taken a reference before. */
-static bool is_unused(const struct ext4_inode *i)
+ * taken a reference before, or stored to it. */
+static bool is_unused(struct ext4_inode *i)
 {
-    if (i->inode.object && object_is_mapped(i->inode.object))
+    if (i->inode.object && (object_is_mapped(i->inode.object) || ext4_is_dirty(i)))
         return false;
     return __atomic_load_n(&i->inode.refs, __ATOMIC_ACQUIRE) == 1;
 }

@@ -1,9 +1,11 @@
 /*
  * A mount: made, served by a thread of its own, and ended.
  *
- * The thread reads pages, frees inodes, and commits what was changed some seconds ago. It is told
- * to end when nothing of the mount is in use any more, and then frees the mount itself, since it is
- * the last to look at it.
+ * The thread reads pages, lets them be stored to, frees inodes, and commits what was changed some
+ * seconds ago. It is told to end when nothing of the mount is in use any more, and then frees the
+ * mount itself, since it is the last to look at it. A second thread, of a mount that is written,
+ * writes back what was stored through mappings (stores.c): it waits for files that are locked, by
+ * readers perhaps whose fault waits for the first one.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"
@@ -23,7 +25,8 @@
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-#define RESERVE_PART 4u /* of memory is not used for pages that are only kept */
+#define RESERVE_PART 4u  /* of memory is not used for pages that are only kept */
+#define STORES_PART  32u /* of memory, stored to through mappings, is written back at once */
 #define LOOK_NS      UINT64_C(1000000000)
 #define COMMIT_LOOKS 5u /* after which a transaction is committed */
 
@@ -65,8 +68,8 @@ static void finish(struct ext4 *m)
 
 static bool has_work(struct ext4 *m)
 {
-    return !list_empty(&m->jobs) || !list_empty(&m->dead) || !list_empty(&m->doomed) ||
-           !list_empty(&m->uncut);
+    return !list_empty(&m->jobs) || !list_empty(&m->grants) || !list_empty(&m->dead) ||
+           !list_empty(&m->doomed) || !list_empty(&m->uncut);
 }
 
 /* Called while the thread waits for work: is there some? If not, who waits for that is told. */
@@ -75,7 +78,7 @@ static bool look(struct ext4 *m, bool *ending)
     ipl_t ipl = spin_lock(&m->lock);
     bool work = has_work(m);
 
-    *ending = m->ending;
+    *ending = m->ending && m->writer_gone;
     spin_unlock(&m->lock, ipl);
     if (!work)
         wake_all(&m->quiet);
@@ -108,6 +111,7 @@ static void serve(void *arg)
         bool work, ending;
 
         ext4_do_jobs(m);
+        ext4_do_grants(m);
         (void)ext4_finish_cut(m); /* nobody waits longer for a page than for such steps */
         (void)ext4_finish_doomed(m);
         ext4_free_dead(m);
@@ -149,6 +153,7 @@ static void sync_all(const struct fs *fs)
 {
     struct ext4 *m = ext4_of(fs);
 
+    ext4_sweep(m);
     if (mutex_lock_killable(&m->mutex))
         return;
     (void)ext4_sync_volume(m);
@@ -196,6 +201,7 @@ static int settle(struct fs *fs)
     unsigned n;
     int err;
 
+    ext4_sweep(m);
     do {
         n = ext4_trim(m, 0, NULL, UINT32_MAX);
         err = wait_quiet(m);
@@ -236,6 +242,7 @@ static void end_thread(struct ext4 *m)
     ipl_t ipl = spin_lock(&m->lock);
 
     m->ending = true;
+    wake_all(&m->back);
     ext4_wake(m);
     spin_unlock(&m->lock, ipl); /* m may be gone */
     for (;;) {
@@ -267,6 +274,9 @@ static void init(struct ext4 *m, const struct block_volume *v)
     page_stats(&pages);
     m->disk = v;
     m->reserve = pages.total / RESERVE_PART;
+    m->stores_most = pages.total / STORES_PART;
+    m->dirty_since = UINT64_MAX;
+    m->writer_gone = true;
     m->fs.name = "ext4";
     m->fs.dev = fs_new_dev();
     m->fs.usage = usage;
@@ -276,11 +286,11 @@ static void init(struct ext4 *m, const struct block_volume *v)
     m->fs.settle = settle;
     m->fs.is_unused = is_unused;
     m->fs.end = end;
-    m->fs.no_stores = true;
     m->fs.private = m;
     format(m->fs.source, sizeof(m->fs.source), "/dev/%s", v->name);
     mutex_init(&m->mutex, "ext4", MUTEX_EXT4);
     mutex_init(&m->index_lock, "inodes of ext4", MUTEX_SHARE);
+    mutex_init(&m->sweep, "stores of ext4", MUTEX_EXT4_SWEEP);
     spin_init(&m->lock, "ext4", RANK_SHARE, IPL_ASTDEL);
     for (unsigned k = 0; k < EXT4_HEADS; k++)
         list_init(&m->heads[k]);
@@ -289,10 +299,13 @@ static void init(struct ext4 *m, const struct block_volume *v)
     list_init(&m->dead);
     list_init(&m->doomed);
     list_init(&m->uncut);
+    list_init(&m->grants);
+    list_init(&m->dirty);
     list_init(&m->jobs);
     list_init(&m->doing);
     wait_queue_init(&m->work, "ext4 work");
     wait_queue_init(&m->quiet, "ext4 quiet");
+    wait_queue_init(&m->back, "ext4 stores");
     ext4_lines_init(&m->lines, v);
 }
 
@@ -336,20 +349,27 @@ static int open_root(struct ext4 *m)
 static int begin(struct ext4 *m, unsigned flags)
 {
     struct thread *t = thread_create("ext4", serve, m, PRIO_NORMAL + 4);
-    int err = t ? mutex_lock_killable(&m->mutex) : -ENOMEM;
+    struct thread *back = t ? thread_create("ext4 writer", ext4_writer, m, PRIO_NORMAL + 4) : NULL;
+    int err = back ? mutex_lock_killable(&m->mutex) : -ENOMEM;
+    bool writes;
 
     if (!err) {
         err = ext4_volume_open(&m->lines, m->disk->name, flags, &m->volume);
         mutex_unlock(&m->mutex);
     }
-    if (err) {
-        if (t)
-            thread_discard(t);
+    writes = !err && ext4_volume_writes(m->volume);
+    if (back && !writes)
+        thread_discard(back);
+    if (t && err)
+        thread_discard(t);
+    if (err)
         return err;
-    }
     ext4_volume_about(m->volume, &m->about);
-    m->fs.read_only = !ext4_volume_writes(m->volume);
+    m->fs.read_only = !writes;
+    m->writer_gone = !writes;
     thread_start(t);
+    if (writes)
+        thread_start(back);
     return 0;
 }
 
@@ -397,6 +417,7 @@ static void explain(struct census *c)
         ext4_lines_census(c, &m->lines);
         ext4_volume_census(c, m->volume);
         ext4_jobs_census(c, m);
+        ext4_grants_census(c, m);
         list_for_each_entry(i, &m->all, all_link) {
             census_explain(c, CENSUS_NONPAGED, sizeof(*i), 1);
             if (i->name)

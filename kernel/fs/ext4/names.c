@@ -107,6 +107,7 @@ const struct inode_ops ext4_ops = {
     .write = ext4_op_write,
     .resize = ext4_op_resize,
     .allocate = ext4_op_allocate,
+    .discard = ext4_op_discard,
     .sync = ext4_op_sync,
     .end = ext4_end,
 };

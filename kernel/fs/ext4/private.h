@@ -12,12 +12,15 @@
 #define EXT4_TRIM  32u   /* inodes looked at with the index locked */
 #define EXT4_PAGES 16u   /* pages of a job: 128 KiB, as much as a request to a disk */
 
+#define EXT4_NOTED 32u /* pages of a file that are remembered to be written back */
+
 #define EXT4_TOGETHER 4u /* jobs that are read at the same time */
 #define EXT4_WINDOW   8u /* requests to the disk under way for a job */
 
 struct account;
 struct block_request;
-struct ext4_job; /* pages to be read (contents.c) */
+struct ext4_job;   /* pages to be read (contents.c) */
+struct ext4_grant; /* a page to be stored to (stores.c) */
 
 /* A job that is being done, and the requests to the disk that are under way for it. */
 struct ext4_reading {
@@ -30,6 +33,18 @@ struct ext4_reading {
         uint64_t at;      /* in the file */
         uint32_t skip, n; /* bytes of the request before those that are wanted, and of these */
     } way[EXT4_WINDOW];
+};
+
+/* Pages of a file that are being written, in memory. */
+struct ext4_part {
+    struct ext4_inode *i;
+    uint64_t first; /* index of page[0] */
+    uint64_t end;   /* of the file's bytes: zeroes are written behind them */
+    uint32_t npages;
+    uint32_t filled; /* bits of those that have what is written already */
+    bool back;       /* written back: the time of the change is stored otherwise */
+    bool drops;      /* nothing is written: what was stored to counts as written all the same */
+    pfn_t page[EXT4_PAGES];
 };
 
 struct ext4 {
@@ -47,6 +62,8 @@ struct ext4 {
     struct list heads[EXT4_HEADS]; /* of inodes */
     struct list order;             /* inodes of the index, those looked up last at its end */
     uint32_t count;                /* of them */
+    struct mutex sweep;            /* MUTEX_EXT4_SWEEP: files leave `dirty` to be written back */
+    uint64_t stores_most;          /* stored_to above which they are written at once; constant */
     struct spinlock lock;          /* RANK_SHARE: all that follows */
     struct list all;               /* every inode that exists */
     struct list dead;              /* those to be freed by the thread */
@@ -54,6 +71,13 @@ struct ext4 {
     struct list uncut;             /* those that killed truncations have left to be cut */
     struct list jobs;              /* pages to be read, oldest first */
     struct list doing;             /* those that the thread is reading */
+    struct list grants;            /* pages to be stored to, oldest first */
+    struct list dirty;             /* files with pages that were stored to, oldest first */
+    uint32_t ndirty;               /* of them */
+    uint64_t dirty_since;          /* clock_ns() when the first one came; UINT64_MAX: none */
+    uint64_t stored_to;            /* pages that were granted since the last sweep */
+    bool writer_gone;              /* there is no thread that writes back (any more) */
+    struct wait_queue back;        /* that thread, until there is something to write */
     uint32_t alive;                /* inodes of `all` */
     bool ending;                   /* the thread is to free everything and end */
     bool idle;                     /* the thread has nothing to do */
@@ -75,15 +99,27 @@ struct ext4_inode {
     struct list all_link;   /* mount.all; lock */
     struct list dead_link;  /* mount.dead; lock */
     struct list cut_link;   /* mount.uncut, which has a reference; lock */
-    bool ended;             /* no reference is left; its object, if any, is not its own; lock */
-    uint16_t account;       /* number of the account that is charged for it; constant */
-    uint64_t evict_at;      /* where pages of it are freed next; a hint, atomic */
-    uint64_t next_page;     /* that a sequential reader asks for next; atomic */
-    uint32_t ahead;         /* pages that were asked for ahead of one; atomic */
-    struct ext4_node node;  /* what the disk says: mount.mutex; number and type are constant */
-    uint32_t cuts;          /* how often it became shorter, in memory too; mount.mutex */
-    struct thread *offers;  /* who has made a page that it overwrites whole; atomic */
-    uint64_t offered;       /* its index, and the page; of that thread */
+    struct list dirty_link; /* mount.dirty; lock */
+    uint64_t next_store;    /* the page in a hole that who stores in sequence stores to next */
+    uint32_t stores_ahead;  /* how many got blocks last; mount.mutex, as the one before */
+    struct mutex back_lock; /* MUTEX_EXT4_BACK: its pages are written back; back */
+    bool stored;          /* pages may have been stored to since; atomic, cleared with back_lock */
+    uint32_t told;        /* the failed write-back that msync has told last; atomic */
+    struct thread *backs; /* who writes back; atomic */
+    uint32_t nnoted;      /* of noted; more than EXT4_NOTED: there were more pages; mount.lock */
+    uint32_t granting;    /* pages that the mount's thread is to give access; mount.lock */
+    uint32_t noted[EXT4_NOTED]; /* pages that got access since they were written back; likewise */
+    struct thread *grants;      /* who writes to pages with blocks, with the file locked; atomic */
+    struct ext4_part *back;     /* what; of that thread */
+    bool ended;                 /* no reference is left; its object, if any, is not its own; lock */
+    uint16_t account;           /* number of the account that is charged for it; constant */
+    uint64_t evict_at;          /* where pages of it are freed next; a hint, atomic */
+    uint64_t next_page;         /* that a sequential reader asks for next; atomic */
+    uint32_t ahead;             /* pages that were asked for ahead of one; atomic */
+    struct ext4_node node;      /* what the disk says: mount.mutex; number and type are constant */
+    uint32_t cuts;              /* how often it became shorter, in memory too; mount.mutex */
+    struct thread *offers;      /* who has made a page that it overwrites whole; atomic */
+    uint64_t offered;           /* its index, and the page; of that thread */
     pfn_t offer;
     bool linkable; /* made without a name, and may get one; constant */
     char *name;    /* of a directory, in nonpaged pool; rename_mutex held exclusively, and mutex */
@@ -176,8 +212,62 @@ long ext4_op_write(struct inode *i, uint64_t offset, vaddr_t ubuf, const void *k
 int ext4_op_resize(struct inode *i, uint64_t size, bool killable);
 int ext4_op_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow);
 int ext4_op_sync(struct inode *i, bool only_data);
+/* Have what the disk was given of i survive the machine's end; the times too, unless only_data. */
+int ext4_flush(struct ext4_inode *i, bool only_data);
 /* Commit, and flush. m->mutex is held. */
 int ext4_sync_volume(struct ext4 *m);
+
+/* Can the contents of i be changed? Blocks that a killed truncation has left are freed first.
+ * i->lock is held exclusively. */
+int ext4_may_change(struct ext4_inode *i);
+/* Write some of the blocks [block, block + count), which the part has in memory; the file is
+ * `size` bytes long afterwards if it has come so far. *done: how many. The file is locked. */
+int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count, uint64_t size,
+                      uint64_t *done);
+/* Has the file blocks for the part, as far as it has bytes there? Otherwise as the next one. */
+int ext4_has_part(const struct ext4_part *p, bool *there);
+/* Have blocks for the part, as far as the file has bytes there; new ones get what the part has. The
+ * mutex of the mount is held. */
+int ext4_have_part(const struct ext4_part *p);
+/* Store the times of the file, if they are not what the disk has. The mutex of the mount is
+ * held. */
+int ext4_store_times(struct ext4_inode *i);
+
+/* ---- holes.c: operation of inodes ---- */
+
+int ext4_op_discard(struct inode *i, uint64_t first, uint64_t n);
+
+/* ---- stores.c ---- */
+
+/* Operations of the pager. */
+int ext4_upgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access);
+int ext4_put(struct mm_object *o, uint64_t offset, uint64_t count);
+int ext4_sync_pages(struct mm_object *o, uint64_t offset, uint64_t count);
+void ext4_written(struct mm_object *o);
+/* Write the pages [first, end) that were stored to through mappings. Waits for the device, whose
+ * errors are told by inode_failure(). 0; -EINTR or -ENOMEM: some are left. No lock is held. */
+int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end);
+/* Have pages of i, which are in memory and have blocks, written back later. i->lock is held
+ * exclusively. 0, or -EINTR: some are. */
+int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages);
+/* Do so many pages wait for that, that who writes shall wait for the device? */
+bool ext4_many_stored(struct ext4 *m);
+/* Pages that were stored to count as written, and have no write access. i->lock is held
+ * exclusively, and the mutex of the mount. */
+void ext4_forget_stores(struct ext4_inode *i, uint64_t first, uint64_t n);
+/* May i have such pages? */
+bool ext4_is_dirty(struct ext4_inode *i);
+/* Nobody has a reference to i any more. mount.lock is held. */
+void ext4_ended_locked(struct ext4_inode *i);
+/* The same for all files in which pages were stored to before. */
+void ext4_sweep(struct ext4 *m);
+/* Have that done soon: memory is short. IPL up to IPL_ASTDEL. */
+void ext4_sweep_soon(struct ext4 *m);
+/* The thread that does it in time. */
+void ext4_writer(void *mount);
+/* Let pages be stored to. The mount's thread. */
+void ext4_do_grants(struct ext4 *m);
+void ext4_grants_census(struct census *c, const struct ext4 *m);
 
 /* ---- mount.c ---- */
 

@@ -1,8 +1,8 @@
 /*
- * Writing to files. A write goes through the pages of the file to the disk, and returns when the
- * disk has it: an error is that of the call. Blocks that the file has are written without the
- * mount's mutex. Others are found and written within a step of the journal, so that no commit makes
- * them the file's before their contents are there.
+ * Writing to files. What is written to blocks that the file has stays in its pages, and is written
+ * back later (stores.c), unless many pages are. Other blocks are found and written within a step of
+ * the journal, so that no commit makes them the file's before their contents are there: the call
+ * returns when the disk has them, and an error is that of the call.
  *
  * Whole blocks are written, with zeroes behind the end of the file, which its last page has there.
  *
@@ -24,15 +24,6 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Pages of a file that are being written, in memory. */
-struct part {
-    struct ext4_inode *i;
-    uint64_t first; /* index of page[0] */
-    uint32_t npages;
-    uint32_t filled; /* bits of those that have what is written already */
-    pfn_t page[EXT4_PAGES];
-};
-
 /* What is written: from kernel memory or, if that is NULL, from user memory. */
 struct source {
     vaddr_t ubuf;
@@ -47,7 +38,7 @@ static struct ext4_volume *volume_of(const struct ext4_inode *i) { return i->mou
 
 /* Write n bytes of the part, from `at` of the file on, to a place on the volume. At most as much as
  * a request takes. */
-static int write_out(const struct part *p, uint64_t at, uint64_t place, uint32_t n)
+static int write_out(const struct ext4_part *p, uint64_t at, uint64_t place, uint32_t n)
 {
     const struct block_volume *v = p->i->mount->disk;
     struct block_request *r = block_new(v, BLOCK_WRITE, place / v->disk->sector_bytes, n);
@@ -64,6 +55,10 @@ static int write_out(const struct part *p, uint64_t at, uint64_t place, uint32_t
                (uint8_t *)kseg_page(p->page[(from >> PAGE_SHIFT) - p->first]) + (from & PAGE_MASK),
                some);
     }
+    for (uint64_t done = p->end > at ? p->end - at : 0, some; done < n; done += some) {
+        some = MIN(n - done, PAGE_SIZE - (done & PAGE_MASK));
+        memset((uint8_t *)kseg_page(r->page[done >> PAGE_SHIFT]) + (done & PAGE_MASK), 0, some);
+    }
     block_submit(r);
     err = block_wait_ended(r);
     block_drop(r);
@@ -77,7 +72,8 @@ static bool is_stale(const struct ext4_node *n)
 
 /* Within a step: blocks for [block, block + count), and their contents; the file is `size` bytes
  * long afterwards if it has come so far. */
-static int fill(const struct part *p, uint64_t block, uint64_t count, uint64_t size, uint64_t *done)
+static int fill(const struct ext4_part *p, uint64_t block, uint64_t count, uint64_t size,
+                uint64_t *done)
 {
     struct ext4_node *n = &p->i->node;
     uint32_t bytes = p->i->mount->about.block_bytes;
@@ -97,7 +93,7 @@ static int fill(const struct part *p, uint64_t block, uint64_t count, uint64_t s
     return ext4_write_node(volume_of(p->i), n, false);
 }
 
-static int fill_step(const struct part *p, uint64_t block, uint64_t count, uint64_t size,
+static int fill_step(const struct ext4_part *p, uint64_t block, uint64_t count, uint64_t size,
                      uint64_t *done)
 {
     struct ext4_volume *v = volume_of(p->i);
@@ -112,9 +108,8 @@ static int fill_step(const struct part *p, uint64_t block, uint64_t count, uint6
     return err;
 }
 
-/* Write some of [block, block + count). *done: how many. */
-static int write_blocks(const struct part *p, uint64_t block, uint64_t count, uint64_t size,
-                        uint64_t *done)
+int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count, uint64_t size,
+                      uint64_t *done)
 {
     struct ext4 *m = p->i->mount;
     struct ext4_node *n = &p->i->node;
@@ -127,7 +122,7 @@ static int write_blocks(const struct part *p, uint64_t block, uint64_t count, ui
         return err;
     err = ext4_volume_writes(m->volume) ? ext4_find_run(m->volume, n, block, &run) : -EROFS;
     run.count = err ? 0 : MIN(run.count, count);
-    there = run.count && run.physical && !is_stale(n) &&
+    there = run.count && run.physical && (p->back || !is_stale(n)) &&
             n->size >= MIN(size, (block + run.count) * bytes);
     if (!err && !there)
         err = fill_step(p, block, count, size, done);
@@ -138,9 +133,50 @@ static int write_blocks(const struct part *p, uint64_t block, uint64_t count, ui
     return write_out(p, block * bytes, run.physical * bytes, (uint32_t)(run.count * bytes));
 }
 
+/* The blocks of a part that are within the file. */
+static uint64_t blocks_of(const struct ext4_part *p, uint64_t *first)
+{
+    uint64_t bytes = p->i->mount->about.block_bytes;
+    uint64_t to = MIN((p->first + p->npages) << PAGE_SHIFT, p->i->node.size);
+
+    *first = (p->first << PAGE_SHIFT) / bytes;
+    return (to + bytes - 1) / bytes;
+}
+
+int ext4_has_part(const struct ext4_part *p, bool *there)
+{
+    uint64_t block, end = blocks_of(p, &block);
+    int err = ext4_volume_writes(volume_of(p->i)) ? 0 : -EROFS;
+
+    *there = true;
+    while (!err && *there && block < end) {
+        struct ext4_run run;
+
+        err = ext4_find_run(volume_of(p->i), &p->i->node, block, &run);
+        *there = !err && run.physical;
+        block += err ? 0 : run.count;
+    }
+    return err;
+}
+
+int ext4_have_part(const struct ext4_part *p)
+{
+    uint64_t block, end = blocks_of(p, &block), done;
+    struct ext4_run run;
+    int err = ext4_volume_writes(volume_of(p->i)) ? 0 : -EROFS;
+
+    for (; !err && block < end; block += done) {
+        err = ext4_find_run(volume_of(p->i), &p->i->node, block, &run);
+        done = err ? 0 : run.count;
+        if (!err && !run.physical)
+            err = fill_step(p, block, MIN(run.count, end - block), 0, &done);
+    }
+    return err;
+}
+
 /* ---- in memory ---- */
 
-static void drop(struct part *p)
+static void drop(struct ext4_part *p)
 {
     for (uint32_t k = 0; k < p->npages; k++)
         page_unref(p->page[k]);
@@ -156,7 +192,7 @@ static int copy_some(const struct source *s, uint64_t to, uint8_t *page, size_t 
 
 /* A page that is not in memory and is overwritten whole is not read: one that has the new bytes
  * takes its place at once. False: it could not be made. */
-static bool hold_filled(struct part *p, uint64_t index, const struct source *s)
+static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source *s)
 {
     pfn_t pfn, out;
 
@@ -176,7 +212,7 @@ static bool hold_filled(struct part *p, uint64_t index, const struct source *s)
 }
 
 /* Have the pages of what is written. */
-static int hold(struct part *p, const struct source *s)
+static int hold(struct ext4_part *p, const struct source *s)
 {
     uint64_t end = (s->at + s->n + PAGE_MASK) >> PAGE_SHIFT;
     int err = 0;
@@ -200,7 +236,7 @@ static int hold(struct part *p, const struct source *s)
 }
 
 /* Returns how many bytes were copied, or an error: none. */
-static long copy_in(const struct part *p, const struct source *s)
+static long copy_in(const struct ext4_part *p, const struct source *s)
 {
     size_t done = 0;
 
@@ -231,14 +267,14 @@ static void show_size(struct ext4_inode *i)
 
 /* Write [at, at + n), which the part has, as whole blocks. What could not be written is not in
  * memory either. Returns how many bytes, or an error. */
-static long write_back(struct part *p, uint64_t at, size_t n)
+static long write_back(struct ext4_part *p, uint64_t at, size_t n)
 {
     uint64_t bytes = p->i->mount->about.block_bytes, block = at / bytes;
     uint64_t end = (at + n + bytes - 1) / bytes, done = 0;
     int err = 0;
 
     while (!err && block < end) {
-        err = write_blocks(p, block, end - block, at + n, &done);
+        err = ext4_write_blocks(p, block, end - block, at + n, &done);
         block += err ? 0 : done;
     }
     if (err && block * bytes <= at)
@@ -246,19 +282,36 @@ static long write_back(struct part *p, uint64_t at, size_t n)
     return (long)(MIN(block * bytes, at + n) - at);
 }
 
-/* At most as much as a part has pages for. */
-static long write_part(struct part *p, const struct source *s)
+/* Has the file blocks for all of the part, which then need not be written now? An error is one of
+ * the write that follows, too. */
+static bool can_wait(const struct ext4_part *p)
+{
+    struct ext4 *m = p->i->mount;
+    bool there = false;
+
+    if (ext4_many_stored(m) || mutex_lock_killable(&m->mutex))
+        return false;
+    if (ext4_has_part(p, &there))
+        there = false;
+    mutex_unlock(&m->mutex);
+    return there;
+}
+
+/* At most as much as a part has pages for. What makes the file longer is written at once, so that
+ * no commit has the length without the bytes. */
+static long write_part(struct ext4_part *p, const struct source *s)
 {
     struct inode *in = &p->i->inode;
     uint64_t old = in->size, end = s->at + s->n;
     long r;
 
+    p->end = MAX(old, end);
     if (end > old)
         object_truncate(in->object, pages_of(end));
     r = hold(p, s);
     if (!r) {
         r = copy_in(p, s);
-        if (r > 0)
+        if (r > 0 && (end > old || !can_wait(p) || ext4_store_later(p->i, p->first, p->npages)))
             r = write_back(p, s->at, (size_t)r);
         drop(p);
     }
@@ -273,7 +326,7 @@ static long write_part(struct part *p, const struct source *s)
 }
 
 /* The block with the end of the file, as it is in memory. */
-static int write_end_block(const struct part *p, uint64_t size)
+static int write_end_block(const struct ext4_part *p, uint64_t size)
 {
     uint64_t bytes = p->i->mount->about.block_bytes, at = size & ~(bytes - 1);
     struct ext4_run run;
@@ -292,17 +345,26 @@ static int write_end_block(const struct part *p, uint64_t size)
 
 /* Zeroes follow the end, in its page and in its block, which may be shorter, or none. For a file
  * that becomes longer otherwise than from its end on, and one that has become shorter. */
-static int write_end(struct part *p, uint64_t size)
+static int write_end(struct ext4_part *p, uint64_t size)
 {
     int err = size & PAGE_MASK ? hold(p, &(struct source){.at = size, .n = 1}) : 0;
 
     if (err || !(size & PAGE_MASK))
         return err;
+    p->end = size;
     memset((uint8_t *)kseg_page(p->page[0]) + (size & PAGE_MASK), 0,
            PAGE_SIZE - (size & PAGE_MASK));
     err = write_end_block(p, size);
     drop(p);
     return err;
+}
+
+/* The file was `old` bytes long, and has become longer, other than by a write from there on: the
+ * page with its old end has got blocks that are holes. A store to it asks for them. */
+static void ask_again(struct ext4_inode *i, uint64_t old)
+{
+    if (old & PAGE_MASK)
+        (void)mm_downgrade(i->inode.object, old >> PAGE_SHIFT, 1, MAP_R);
 }
 
 /* Can the contents of a file be changed? A volume that is only read is not opened for writing, but
@@ -338,6 +400,13 @@ static int finish_cut(struct ext4_inode *i, bool killable)
     return err;
 }
 
+int ext4_may_change(struct ext4_inode *i)
+{
+    int err = may_write(i);
+
+    return err ? err : finish_cut(i, true);
+}
+
 static int drop_set_ids(struct inode *in)
 {
     /* as a change of the owner does, with what the mode is then */
@@ -349,12 +418,11 @@ static int drop_set_ids(struct inode *in)
 
 long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *kbuf, size_t n)
 {
-    struct part p = {.i = ext4_inode_of(in)};
+    struct ext4_part p = {.i = ext4_inode_of(in)};
+    uint64_t old = in->size;
     size_t done = 0;
-    int err = may_write(p.i);
-
-    if (!err)
-        err = finish_cut(p.i, true);
+    long r = 0;
+    int err = ext4_may_change(p.i);
 
     if (!err)
         err = drop_set_ids(in);
@@ -366,15 +434,15 @@ long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *
         uint64_t at = offset + done;
         size_t some = MIN(n - done, EXT4_PAGES * PAGE_SIZE - (at & PAGE_MASK));
         struct source s = {ubuf + done, kbuf ? (const uint8_t *)kbuf + done : NULL, at, some};
-        long r = thread_killed() ? -EINTR : write_part(&p, &s);
 
-        if (r <= 0)
-            return done ? (long)done : r;
-        done += (size_t)r;
-        if ((size_t)r < some)
+        r = thread_killed() ? -EINTR : write_part(&p, &s);
+        done += r > 0 ? (size_t)r : 0;
+        if (r < (long)some)
             break;
     }
-    return (long)done;
+    if (offset > old)
+        ask_again(p.i, old);
+    return done ? (long)done : r;
 }
 
 /* ---- length ---- */
@@ -382,7 +450,7 @@ long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *
 static int set_size(struct ext4_inode *i, uint64_t size)
 {
     struct ext4 *m = i->mount;
-    bool shorter = size < i->inode.size;
+    uint64_t old = i->inode.size;
     int err = mutex_lock_killable(&m->mutex);
 
     if (err)
@@ -393,7 +461,9 @@ static int set_size(struct ext4_inode *i, uint64_t size)
     if (err)
         return err;
     show_size(i);
-    if (!shorter)
+    if (size > old)
+        ask_again(i, old);
+    if (size >= old)
         return 0;
     mutex_lock(&m->mutex); /* after that, nothing that was read before comes into memory */
     i->cuts++;
@@ -422,7 +492,7 @@ static int punch_rest(struct ext4_inode *i)
  * the mount's thread. */
 int ext4_op_resize(struct inode *in, uint64_t size, bool killable)
 {
-    struct part p = {.i = ext4_inode_of(in)};
+    struct ext4_part p = {.i = ext4_inode_of(in)};
     uint64_t old = in->size;
     int err = may_write(p.i);
 
@@ -451,10 +521,8 @@ int ext4_op_allocate(struct inode *in, uint64_t offset, uint64_t n, bool grow)
     struct ext4_inode *i = ext4_inode_of(in);
     uint64_t bytes = i->mount->about.block_bytes, block = offset / bytes;
     uint64_t end = (offset + n + bytes - 1) / bytes, done = 0, old = in->size;
-    int err = may_write(i);
+    int err = ext4_may_change(i);
 
-    if (!err)
-        err = finish_cut(i, true);
     if (!err && grow && offset + n > in->size)
         err = ext4_op_resize(in, offset + n, true);
     end = MIN(end, (in->size + bytes - 1) / bytes); /* none behind the end of the file */
@@ -485,29 +553,38 @@ int ext4_sync_volume(struct ext4 *m)
     return err || any ? err : ext4_store_flush(&j->store);
 }
 
-/* Contents are on the disk already, but perhaps in its cache; a commit flushes it, too. */
-int ext4_op_sync(struct inode *in, bool only_data)
+int ext4_store_times(struct ext4_inode *i)
 {
-    struct ext4_inode *i = ext4_inode_of(in);
-    struct ext4 *m = i->mount;
-    struct ext4_node before;
-    int err = 0;
+    struct ext4_node before = i->node;
 
-    if (!m->volume->journal)
+    ext4_take_times(i);
+    if (i->node.mtime_ns == before.mtime_ns && i->node.ctime_ns == before.ctime_ns)
         return 0;
-    err = mutex_lock_killable(&m->mutex);
-    if (err)
+    return ext4_store_node(i->mount->volume, &i->node, &before);
+}
+
+/* The contents are written, but perhaps only in the disk's cache; a commit flushes it, too. */
+int ext4_flush(struct ext4_inode *i, bool only_data)
+{
+    struct ext4 *m = i->mount;
+    int err = m->volume->journal ? mutex_lock_killable(&m->mutex) : 0;
+
+    if (err || !m->volume->journal)
         return err;
-    before = i->node;
-    if (!only_data && in->object) {
-        ext4_take_times(i);
-        if (i->node.mtime_ns != before.mtime_ns || i->node.ctime_ns != before.ctime_ns)
-            err = ext4_store_node(m->volume, &i->node, &before);
-    }
+    if (!only_data && i->inode.object)
+        err = ext4_store_times(i);
     if (!err && i->node.changed_in == m->volume->journal->sequence)
         err = ext4_commit(m->volume);
     else if (!err)
         err = m->volume->journal->aborted ? -EIO : ext4_store_flush(&m->volume->journal->store);
     mutex_unlock(&m->mutex);
     return err == -EROFS ? -EIO : err;
+}
+
+int ext4_op_sync(struct inode *in, bool only_data)
+{
+    struct ext4_inode *i = ext4_inode_of(in);
+    int err = in->object ? ext4_write_back(i, 0, INODE_MAX_PAGES) : 0;
+
+    return err ? err : ext4_flush(i, only_data);
 }

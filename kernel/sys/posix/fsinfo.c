@@ -176,7 +176,7 @@ static long file_sync(struct file *f, uint64_t only_data, uint64_t b, uint64_t c
         return -EBADF;
     if (f->ops->sync)
         return f->ops->sync(f);
-    return has_storage(f) ? inode_sync(f->inode, only_data != 0) : -EINVAL;
+    return has_storage(f) ? regular_sync(f, only_data != 0) : -EINVAL;
 }
 
 static long use_file(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64_t c)
@@ -218,7 +218,7 @@ static long file_sync_range(struct file *f, uint64_t offset, uint64_t n, uint64_
         return -EINVAL;
     if (f->ops->sync)
         return f->ops->sync(f);
-    return has_storage(f) ? inode_sync(f->inode, true) : -ESPIPE;
+    return has_storage(f) ? regular_sync(f, true) : -ESPIPE;
 }
 
 long sys_sync_file_range(uint64_t fd, uint64_t offset, uint64_t n, uint64_t flags)

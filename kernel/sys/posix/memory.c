@@ -209,11 +209,6 @@ static long map_file(struct file *f, struct aspace *as, vaddr_t *va, uint64_t *n
     mapf = mapf_of(flags);
     if ((mapf & MAPF_SHARED) && mode != O_RDWR)
         mapf |= MAPF_READONLY; /* also refuses later mprotect and $SETPRT_64 for writing */
-    if (unlikely(f->inode->fs->no_stores) && (mapf & MAPF_SHARED)) {
-        if (prot & PROT_WRITE)
-            return -ENODEV;
-        mapf |= MAPF_READONLY;
-    }
     if (unlikely(f->inode->memfd))
         return map_memfd(f, as, va, *n, prot, mapf, offset);
     err = aspace_map_object(as, va, *n, prot_of(prot), mapf, o, offset);
