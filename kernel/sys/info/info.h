@@ -16,8 +16,6 @@ cond_t info_region(int64_t index, void *out);
 cond_t info_process(int64_t index, void *out);
 cond_t info_cpu(int64_t index, void *out);
 cond_t info_accounting(int64_t index, void *out);
-/* The function of a system call or system service number. */
-cond_t info_call(int64_t index, void *out);
 /* Number of processes in each state. */
 cond_t info_states(int64_t index, void *out);
 /* Number of page-table pages that processes own, from each address space's count. */
@@ -31,6 +29,10 @@ cond_t info_validate(int64_t index, void *out);
    SS$_INSFMEM. IPL 0, no locks; waits. */
 struct validate_damage;
 cond_t info_validate_damaged(const struct validate_damage *d, void *out);
+
+/* MEGA_SYS_INFO: item is an enum mega_item, buffer the address of `length` bytes for its structure.
+   Also SS$_BADPARAM: there is no such item; SS$_ACCVIO. */
+cond_t mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length);
 
 /* Boot: set the function of an item, which has none yet, and the size of its structure, which is
    not larger than union answer of info.c. */
