@@ -75,8 +75,8 @@ struct file {
     int64_t pos;
     void *priv;
     struct account *account; /* charged for it; constant */
-    struct epoll_item
-        *watches; /* of epoll instances (epoll.c); atomic: NULL where nobody watches */
+    /* Of epoll instances (epoll.c); atomic: NULL where nobody watches. */
+    struct epoll_item *watches;
 };
 
 #define PIPE_BYTES 65536u /* what a pipe can hold; it cannot be changed */

@@ -16,10 +16,10 @@
 
 #define PRIO_IDLE 0
 #define PRIO_LOW  1
-#define PRIO_NORMAL \
-    16 /* the fair rule (fair.h); threads of other priorities are the kernel's own */
-#define PRIO_HIGH  31
-#define PRIO_COUNT 32
+/* The fair rule (fair.h); threads of other priorities are the kernel's own. */
+#define PRIO_NORMAL 16
+#define PRIO_HIGH   31
+#define PRIO_COUNT  32
 
 enum thread_state { THREAD_NEW, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_WAITING, THREAD_DEAD };
 
