@@ -69,7 +69,8 @@ struct file {
     uint32_t refs;  /* atomic */
     uint32_t flags; /* O_* of open_flags.h; atomic */
     const struct file_ops *ops;
-    struct inode *inode; /* holds a reference; NULL for pipes, streams and console_open */
+    struct inode *inode; /* holds a reference; NULL: it was opened by no name and has none (pipes,
+                            sockets, the streams of a command, eventfd and its like) */
     /* The file position. Protected by the inode's mutex; of a directory, getdents reads and writes
      * it as an atomic word without the mutex (directory.c). */
     int64_t pos;

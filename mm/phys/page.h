@@ -69,8 +69,9 @@ struct page { /* protected as each field says */
     uint8_t flags;   /* PG_* */
     union {
         uint8_t maker; /* global page: CPU that made it valid */
-        uint8_t soon;  /* private page: 1 if a child wrote to it soon after a fork; atomic, a hint
-                          (mm/space/fork.c) */
+        uint8_t soon;  /* private page: 1 if a child wrote to it soon after a fork, a hint
+                          (mm/space/fork.c); PAGE_PINNED if it is or was pinned (mm/space/pin.h);
+                          atomic */
     };
     union {
         uint32_t offset; /* page offset in the object; owner's lock */

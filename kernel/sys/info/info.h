@@ -10,6 +10,8 @@
 #include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
+struct validate_damage;
+
 cond_t info_section(int64_t index, void *out);
 cond_t info_global(int64_t index, void *out);
 cond_t info_region(int64_t index, void *out);
@@ -27,7 +29,6 @@ cond_t info_validate(int64_t index, void *out);
 /* The same, with an error planted for the time of the check (NULL: none), for tests. The caller has
    checked privileges. *out: struct mega_validate. SS$_ABORT: the error could not be planted;
    SS$_INSFMEM. IPL 0, no locks; waits. */
-struct validate_damage;
 cond_t info_validate_damaged(const struct validate_damage *d, void *out);
 
 /* MEGA_SYS_INFO: item is an enum mega_item, buffer the address of `length` bytes for its structure.
