@@ -13,8 +13,8 @@
  *   lock, send, armed = false, unlock            lock; not armed: the function has run
  *
  * An interval costs its owner. The function, which interrupts whoever runs, does not start the next
- * interval: that is done when the process takes the signal (alarm_taken_locked), in its own time. As
- * signals are merged, no expiration is lost by that: one that came before would have found the
+ * interval: that is done when the process takes the signal (alarm_taken_locked), in its own time.
+ * As signals are merged, no expiration is lost by that: one that came before would have found the
  * signal pending. While SIGALRM is ignored nobody takes it, and the alarm rests until it could have
  * an effect again: the signal gets another action, or is blocked or waited for (signal.c). A
  * resting alarm is read as if it went on.

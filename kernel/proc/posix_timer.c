@@ -18,8 +18,8 @@
  *
  * Locks: the signal lock protects all state; the timer's function takes it at IPL_CLOCK. To stop a
  * timer, a thread cancels it, or waits without the lock until its function has run (`armed`, as in
- * alarm.c); meanwhile p->settings_mutex, which every call that changes timers holds, keeps it from being
- * freed.
+ * alarm.c); meanwhile p->settings_mutex, which every call that changes timers holds, keeps it from
+ * being freed.
  */
 #include "kernel/proc/posix_timer.h"
 
