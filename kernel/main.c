@@ -58,6 +58,7 @@
 #include "kernel/sys/posix/process.h"
 #include "kernel/sys/posix/socket.h"
 #include "kernel/sys/procfs/procfs.h"
+#include "kernel/sys/vms/calls.h"
 #include "kernel/test/test.h"
 #include "kernel/trace/trace.h"
 #include "mm/check/census.h"
@@ -286,6 +287,7 @@ void kernel_main(const struct boot_cpus *boot)
     posix_ipc_boot();
     posix_mqueue_boot();
     procfs_boot();
+    vms_names_boot();
     shares_boot();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();

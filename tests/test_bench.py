@@ -267,6 +267,11 @@ def test_rows_far_above_their_floors_are_explained() -> None:
         of_row = [p for p in profiles if p["row"] == name]
         # The profiler's count and the program's own, of the same run.
         assert of_row[0]["alone"] == pytest.approx(sum(p["instructions"] for p in of_row), rel=0.01)
+        shown = linux_rows.shown(profiles, name)
+        counts = [p["instructions"] for p in shown]
+        whole = sum(p["instructions"] for p in of_row)
+        assert sum(counts[:-1]) < linux_rows.SHOWN * whole <= sum(counts)
+        assert f"`{shown[-1]['function']}`" in linux_rows.profiles_table(rows, profiles)
     missing = linux_rows.without_reason(rows, profiles)
     assert not missing, f"scripts/megalith/bench/reasons.toml has no line for {missing}"
 

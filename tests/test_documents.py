@@ -36,6 +36,36 @@ ELSEWHERE = {
     "hot.c",  # written and compiled by tests
     "uptime.c",  # the same
 }
+# An identifier, or one of a page that is in code; only with an underscore: others are words, too.
+WORD = re.compile(r"[A-Za-z_$][\w$]*")
+SYMBOL = re.compile(r"(?<![\w$./%<-])([A-Za-z][A-Za-z0-9$]*_[\w$]*[A-Za-z0-9])(?![\w$*]|\.\w|/)")
+QUOTED = re.compile(r"`(?:struct )?([A-Za-z]\w*_\w*\w)(?:\(\))?`")
+# Names that others than the sources have.
+FOREIGN = {
+    "ACCESS_PLATFORM",  # virtio
+    "DW_CFA_val_expression",  # DWARF
+    "remember_state",  # DWARF
+    "alpha_cpu_has_work",  # QEMU
+    "GSD$C_MAXNAMLEN",  # OpenVMS, as the next ones
+    "LIB$CREATE_VM_ZONE",
+    "LIB$CVT_FROM_INTERNAL_TIME",
+    "LIB$FREE_VM",
+    "PFN_DATA",
+    "RDE$C_MIN_USER_ID",
+    "fcntl_locking",  # pages of Linux's manual
+    "ioctl_tty",
+    "mq_overview",
+    "path_resolution",
+    "LNM$JOB_n",  # for all of their kind
+    "MEGA_FIRST_N",
+    "SS$_NAME",
+    "SS$_VALUE",
+    "blocks_per_group",  # of the superblock
+    "goes_before",  # in an example
+    "v_i",  # of a formula
+    "v_j",
+    "w_j",
+}
 # Citations of works that a reader does not have.
 NOWHERE = re.compile(r"\b(?:architecture|design) page\b|\bstyle (?:rule )?\d+\b")
 
@@ -129,6 +159,30 @@ def broken_names(path: Path, text: str) -> list[str]:
     return wrong
 
 
+@functools.cache
+def symbols() -> frozenset[str]:
+    """All words of sources outside of comments, and of the C library's headers; names of files."""
+    system = Path("/usr/alpha-linux-gnu/include")
+    texts = [path.read_text(errors="replace") for path in system.rglob("*.h")]
+    for path in tracked():
+        other = path.suffix in {".md", ".json", ".svg", ".png", ".expect", ".txt"}
+        if not other and path != Path("tests/test_documents.py"):
+            text = (TOP / path).read_text(errors="replace")
+            is_c = path.suffix in (".c", ".h", ".S", ".pml")
+            texts.append(COMMENT.sub(" ", text) if is_c else text)
+    found = {word for text in texts for word in WORD.findall(text)}
+    return frozenset(found | {path.stem for path in tracked()})
+
+
+def unknown_symbols(path: Path, text: str, known: frozenset[str]) -> list[str]:
+    pattern = QUOTED if path.suffix == ".md" else SYMBOL
+    return [
+        f"{path}:{text.count(chr(10), 0, found.start()) + 1}: nothing is called {found.group(1)}"
+        for found in pattern.finditer(text)
+        if found.group(1) not in known and found.group(1) not in FOREIGN
+    ]
+
+
 def unlisted_works(path: Path, text: str, listed: frozenset[str]) -> list[str]:
     wrong = [f"{path}:{number}: cites {found.group()!r}" for number, found in lines(text, NOWHERE)]
     for pattern, kind in ((PAPER, "paper"), (MANUAL, "manual")):
@@ -173,6 +227,12 @@ def test_files_that_are_named_exist() -> None:
     report([w for path in speaking() for w in broken_names(path, comments(path))])
 
 
+def test_functions_and_macros_that_are_named_exist() -> None:
+    kinds = {".md", ".c", ".h", ".S"}
+    paths = [path for path in speaking() if path.suffix in kinds]
+    report([w for path in paths for w in unknown_symbols(path, comments(path), symbols())])
+
+
 def test_cited_works_are_listed() -> None:
     report([w for path in speaking() for w in unlisted_works(path, comments(path), works())])
 
@@ -204,6 +264,18 @@ def test_planted_citations_are_found() -> None:
     bad = "the design page, style rule 3, the Unheard paper, Another System manual"
     assert len(unlisted_works(page, bad, works())) == 4
     assert unlisted_works(page, "the VLM paper; System Services manual", works()) == []
+
+
+def test_planted_names_are_found() -> None:
+    known = frozenset({"page_alloc", "PA_ZERO"})
+    source, page = Path("mm/planted.c"), Path("docs/planted.md")
+    said = "/* page_alloc() with PA_ZERO, page_gone(), PA_LOST, mm/no_file.c, at_* */"
+    assert unknown_symbols(source, said, known) == [
+        "mm/planted.c:1: nothing is called page_gone",
+        "mm/planted.c:1: nothing is called PA_LOST",
+    ]
+    said = "`page_alloc()` is not `page_gone`, nor page_lost"
+    assert len(unknown_symbols(page, said, known)) == 1
 
 
 def test_planted_bugs_have_their_places() -> None:

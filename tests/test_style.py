@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from megalith.run.paths import TOP
 
-# The layers, lowest first; a folder's subfolders belong to it, but for those listed themselves. A
-# file includes headers and links symbols of its own layer and of those below. The first layer is
-# several folders: machine, emulator and basic routines use each other.
+# The layers, lowest first. A file includes headers and links symbols of its own layer and of those
+# below. A folder's subfolders are layers of their own. Some layers are several folders: machine,
+# emulator and basic routines use each other, and headers shared with programs are one set.
 LAYERS = [
+    ("kernel/base/abi", "kernel/base/abi/megalith"),
     ("arch/alpha/hw", "arch/alpha/clipper", "kernel/base"),
     ("kernel/races",),
     ("sysman",),
@@ -33,8 +34,12 @@ LAYERS = [
     ("kernel/lnm",),
     ("kernel/event",),
     ("kernel/block",),
+    ("kernel/drivers/virtio",),
     ("kernel/drivers",),
     ("kernel/fs",),
+    ("kernel/fs/ninep",),
+    ("kernel/fs/ext4/library", "kernel/fs/ext4/library/et", "kernel/fs/ext4/library/ext2fs"),
+    ("kernel/fs/ext4",),
     ("kernel/io",),
     ("kernel/net",),
     ("kernel/ipc",),
@@ -42,11 +47,15 @@ LAYERS = [
     ("kernel/proc",),
     ("kernel/trace",),
     ("kernel/sys",),
+    ("kernel/sys/posix",),
+    ("kernel/sys/procfs",),
+    ("kernel/sys/info",),
+    ("kernel/sys/vms",),
     ("kernel/test",),
     ("kernel",),
     ("arch/alpha/entry",),
 ]
-ALONE = {"kernel"}  # only the files in the folder itself: its subfolders are layers of their own
+LAYER = {folder: number for number, folders in enumerate(LAYERS) for folder in folders}
 
 # Offsets for assembly: the file uses structures of all layers, and calls nothing.
 OFFSETS = Path("arch/alpha/hw/asm_offsets.c")
@@ -94,12 +103,7 @@ def without_comments(text: str) -> str:
 
 
 def layer_of(path: Path) -> int | None:
-    for folder in path.parents:
-        for number, folders in enumerate(LAYERS):
-            name = folder.as_posix()
-            if name in folders and (name not in ALONE or folder == path.parent):
-                return number
-    return None
+    return LAYER.get(path.parent.as_posix())
 
 
 def upward(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
@@ -205,8 +209,13 @@ def test_a_link_upward_is_found(tmp_path: Path) -> None:
     assert len(upward(compiled(tmp_path, chain))) == 1
     ground = {"arch/alpha/hw/a.c": both, "kernel/base/b.c": high}
     assert upward(compiled(tmp_path, ground)) == []
-    inside = {"kernel/sys/posix/a.c": both, "kernel/sys/vms/b.c": high}
+    doors = {"kernel/sys/info/a.c": both, "kernel/sys/vms/b.c": high}
+    (tie,) = upward(compiled(tmp_path, doors))
+    assert tie.startswith("kernel/sys/info/a.c: links high of kernel/sys/vms/b.c")
+    inside = {"kernel/sys/vms/a.c": both, "kernel/sys/vms/b.c": high}
     assert upward(compiled(tmp_path, inside)) == []
+    below = upward(compiled(tmp_path, {"kernel/fs/a.c": both, "kernel/fs/ext4/b.c": high}))
+    assert below == ["kernel/fs/a.c: links high of kernel/fs/ext4/b.c, of a layer above its own"]
     unknown = upward(compiled(tmp_path, {"kernel/new/a.c": low, "kernel/b.c": high}))
     assert unknown == ["kernel/new/a.c: its folder is in no layer of LAYERS"]
     assert upward([(Path("kernel/fs/a.h"), Path("kernel/io/b.h"), "includes")]) != []
@@ -277,6 +286,29 @@ def test_lines_and_white_space() -> None:
                 wrong.append(f"{path}:{number}: white space at the end")
             if "\t" in line and path.suffix in (".c", ".h", ".py"):
                 wrong.append(f"{path}:{number}: a tab")
+    report(wrong)
+
+
+# A line that is a type only, and the name alone on the next one, with its comment.
+TORN = re.compile(
+    r"^[ ]*(?:(?:extern|static|const) )*(?:(?:struct|union|enum) )?\w+(?: \*+)?\n"
+    r"[ ]+\*?\w+(?:\[[^\n]*\])?;[ ]*/\*",
+    re.MULTILINE,
+)
+
+
+def test_comments_leave_declarations_whole() -> None:
+    """The formatter divides a declaration whose comment is too long for the line: such a comment
+    belongs on the line above."""
+    assert TORN.search("    struct inode\n        *dir; /* NULL: the root */")
+    assert not TORN.search("    struct inode *dir;\n    int a; /* count */\n")
+    wrong = []
+    for path in code(*KERNEL_FOLDERS, "userland"):
+        text = read(path)
+        for found in TORN.finditer(text):
+            wrong.append(
+                f"{path}:{text.count(chr(10), 0, found.start()) + 1}: a divided declaration"
+            )
     report(wrong)
 
 

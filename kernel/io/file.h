@@ -69,15 +69,16 @@ struct file {
     uint32_t refs;  /* atomic */
     uint32_t flags; /* O_* of open_flags.h; atomic */
     const struct file_ops *ops;
-    struct inode *inode; /* holds a reference; NULL for pipes, streams and console_open */
-    uint32_t failed;     /* the failed write-back that was told last: inode_failure(); atomic */
+    struct inode *inode; /* holds a reference; NULL: it was opened by no name and has none (pipes,
+                            sockets, the streams of a command, eventfd and its like) */
+    uint32_t failed; /* the failed write-back that was told last: inode_failure(); atomic */
     /* The file position. Protected by the inode's mutex; of a directory, getdents reads and writes
      * it as an atomic word without the mutex (directory.c). */
     int64_t pos;
     void *priv;
     struct account *account; /* charged for it; constant */
-    struct epoll_item
-        *watches; /* of epoll instances (epoll.c); atomic: NULL where nobody watches */
+    /* Of epoll instances (epoll.c); atomic: NULL where nobody watches. */
+    struct epoll_item *watches;
 };
 
 #define PIPE_BYTES 65536u /* what a pipe can hold; it cannot be changed */

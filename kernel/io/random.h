@@ -4,9 +4,13 @@
 
 #include "kernel/base/types.h"
 
+struct poll_entry;
+
+#define RANDOM_BOOT_S 1u
+#define RANDOM_BITS   256u
+
 /* Find the source of entropy, and wait up to RANDOM_BOOT_S seconds for its first bytes. The
  * scheduler and PCI are there. Boot. */
-#define RANDOM_BOOT_S 1u
 void random_boot(void);
 /* Wait until the source of entropy has sent its first bytes, from when on random bytes are fit for
  * keys. 0, at once also where there is no source: none will ever come, and the bytes are made from
@@ -14,10 +18,8 @@ void random_boot(void);
 int random_wait(bool nonblock);
 /* The state of /dev/random for poll (file.h, poll): it can be read once there is nothing to wait
  * for, and wants to be written before. */
-struct poll_entry;
 unsigned random_poll(struct poll_entry *e);
 /* Bits of entropy in the key: RANDOM_BITS, or 0 before the source of entropy has sent any. */
-#define RANDOM_BITS 256u
 unsigned random_entropy(void);
 /* Mix n bytes of user memory in, without believing that they are random. As many as were mixed in,
  * -EFAULT, -EINTR. IPL 0. */

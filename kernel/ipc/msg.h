@@ -5,6 +5,9 @@
 
 #include "kernel/ipc/ipc.h"
 
+/* A message that is in no queue belongs to the call that made or received it. */
+struct ipc_msg;
+
 #define MSG_MAX       8192u  /* bytes of a message: MSGMAX */
 #define MSG_QUEUE_MAX 16384u /* bytes of a new queue, and messages of any: MSGMNB */
 
@@ -12,8 +15,6 @@
 #define MSG_EXCEPT  020000u
 #define MSG_COPY    040000u
 
-/* A message that is in no queue belongs to the call that made or received it. */
-struct ipc_msg;
 /* A message with room for nbytes (at most MSG_MAX), charged to the current user. NULL. */
 struct ipc_msg *msg_alloc(size_t nbytes);
 void msg_free(struct ipc_msg *m);

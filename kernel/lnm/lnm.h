@@ -101,7 +101,7 @@ struct lnm_table_request {
     uint32_t prot; /* SOGW, four bits each (RWED); a set bit denies */
     uint8_t mode;
 };
-/* $CRELNT: create a table. SS$_LNMCREATED, SS$_SUPERSEDE, SS$_NORMAL (CREATE_IF: it exists),
+/* $CRELNT: create a table. SS$_LNMCREATED, SS$_SUPERSEDE, SS$_NORMAL (LNM$M_CREATE_IF: it exists),
    SS$_IVLOGNAM, SS$_NOLOGTAB (no such parent), SS$_NOPRIV, SS$_EXLNMQUOTA, SS$_INSFMEM, SS$_DUPLNAM
    (as above, or the name is not a table's), SS$_PARENT_DEL, SS$_TOOMANYLNAM. name_out receives the
    name (LNM$C_TABNAMLEN bytes). */

@@ -3,7 +3,7 @@
  * hash of the key first. A socket in the tree has a reference to its inode; a look-up takes a
  * reference to the socket under the tree's lock, and a socket that ends leaves the tree first.
  *
- * Lock: socket_names (RANK_NAMES). A search compares hashes, and at most one name besides those of
+ * Lock: names_lock (RANK_NAMES). A search compares hashes, and at most one name besides those of
  * equal hashes.
  */
 #include "kernel/base/errno.h"

@@ -35,8 +35,8 @@ struct sock { /* nonpaged pool */
     struct sock_cred peer_cred;
     struct socket_name *name; /* with a reference; atomic: set once */
     struct inode *inode;      /* of the name, with a reference; constant once set */
-    struct treap_node node;   /* in the tree of names; socket_names */
-    bool named;               /* it is there; socket_names */
+    struct treap_node node;   /* in the tree of names; names_lock */
+    bool named;               /* it is there; names_lock */
     /* Received messages. One reader at a time takes them, with `reading` (MUTEX_INODE) held, while
      * it copies from the first one to user memory. */
     struct mutex reading;

@@ -13,10 +13,10 @@
  *   lock, send, armed = false, unlock            lock; not armed: the function has run
  *
  * An interval costs its owner. The function, which interrupts whoever runs, does not start the next
- * interval: that is done when the process takes the signal (alarm_taken), in its own time. As
- * signals are merged, no expiration is lost by that: one that came before would have found the
+ * interval: that is done when the process takes the signal (alarm_taken_locked), in its own time.
+ * As signals are merged, no expiration is lost by that: one that came before would have found the
  * signal pending. While SIGALRM is ignored nobody takes it, and the alarm rests until it could have
- * an effect again: the signal gets another action, or is blocked or waited for (alarm_wanted). A
+ * an effect again: the signal gets another action, or is blocked or waited for (signal.c). A
  * resting alarm is read as if it went on.
  *
  * Two expirations of a process are at least ALARM_FLOOR_NS apart, whatever interval it asked for,
@@ -158,8 +158,8 @@ int process_alarm_set(uint64_t first, uint64_t interval, uint64_t *left, uint64_
 
     if (process_alone(p))
         return alarm_set(p, first, interval, left, old_interval);
-    mutex_lock(&p->brk_mutex); /* alarm_account is decided upon before the lock is taken */
+    mutex_lock(&p->settings_mutex); /* alarm_account is decided upon before the lock is taken */
     err = alarm_set(p, first, interval, left, old_interval);
-    mutex_unlock(&p->brk_mutex);
+    mutex_unlock(&p->settings_mutex);
     return err;
 }

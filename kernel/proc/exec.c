@@ -279,7 +279,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     fdtable_exec(files);
     sighand_exec(p->sig);
     __atomic_store_n(&p->personal.undumpable, x->unreadable, __ATOMIC_RELAXED);
-    p->brk_start = p->brk = x->brk; /* brk_mutex is not needed: there is one thread */
+    p->brk_start = p->brk = x->brk; /* settings_mutex is not needed: there is one thread */
     uthread_self()->ieee_control = 0;
     uthread_self()->clear_tid = uthread_self()->robust_list = 0;
     program_path_unref(path_before);

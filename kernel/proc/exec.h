@@ -26,8 +26,8 @@ struct exec_args {
 /* What exec holds while it waits (process.exec_wait). */
 struct exec_wait {
     const struct exec_args *args;
-    struct aspace
-        *space; /* with a reference: of the new program, or later of the old one, or NULL */
+    /* With a reference: of the new program, or later of the old one, or NULL. */
+    struct aspace *space;
 };
 
 void exec_args_init(struct exec_args *a);

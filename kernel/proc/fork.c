@@ -78,12 +78,12 @@ void process_copy_identity(struct process *to, struct process *from)
     to->env_end = from->env_end;
     if (unlikely(!alone)) {
         spin_unlock(&process_lock, ipl);
-        mutex_lock(&from->brk_mutex);
+        mutex_lock(&from->settings_mutex);
     }
     to->brk_start = from->brk_start;
     to->brk = from->brk;
     if (unlikely(!alone))
-        mutex_unlock(&from->brk_mutex);
+        mutex_unlock(&from->settings_mutex);
 }
 
 void process_abandon(struct process *c)

@@ -16,8 +16,8 @@ struct inode;
 
 /* Part of struct process, or in nonpaged pool once processes share it. */
 struct fs_context {
-    struct spinlock
-        lock;          /* RANK_FILE, IPL_ASTDEL; protects cwd and root if there are several users */
+    /* RANK_FILE, IPL_ASTDEL; protects cwd and root if there are several users. */
+    struct spinlock lock;
     uint32_t others;   /* number of users minus one; atomic */
     uint32_t umask;    /* atomic; relaxed, as it orders nothing */
     struct inode *cwd; /* holds a reference; NULL: the root of the machine */

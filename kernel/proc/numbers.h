@@ -10,10 +10,9 @@
 
 #include "kernel/base/types.h"
 
-#define NUMBERS_LEAST \
-    32768u                   /* numbers are below this, as on Linux by default, or below a larger
-                                 power of two */
-#define NUMBERS_MOST 131072u /* at most below this */
+/* Numbers are below this, as on Linux by default, or below a larger power of two. */
+#define NUMBERS_LEAST 32768u
+#define NUMBERS_MOST  131072u /* at most below this */
 
 extern uint32_t numbers_end; /* numbers are below this; constant after boot */
 /* Boot: numbers are below n, a power of two from NUMBERS_LEAST to NUMBERS_MOST. counts: n zeroes,

@@ -18,8 +18,8 @@
  *
  * Locks: the signal lock protects all state; the timer's function takes it at IPL_CLOCK. To stop a
  * timer, a thread cancels it, or waits without the lock until its function has run (`armed`, as in
- * alarm.c); meanwhile p->brk_mutex, which every call that changes timers holds, keeps it from being
- * freed.
+ * alarm.c); meanwhile p->settings_mutex, which every call that changes timers holds, keeps it from
+ * being freed.
  */
 #include "kernel/proc/posix_timer.h"
 
@@ -63,7 +63,7 @@ struct posix_timer { /* nonpaged pool; signal lock, but what is constant */
 /* In nonpaged pool, from the first timer of a process on. */
 struct posix_timers {
     struct posix_timer **chunk[CHUNKS]; /* signal lock; NULL: none was needed yet */
-    uint64_t taken[CHUNKS];             /* brk_mutex: a bit for each number */
+    uint64_t taken[CHUNKS];             /* settings_mutex: a bit for each number */
     uint16_t account;                   /* charged for the blocks of pointers; constant */
 };
 
@@ -230,7 +230,7 @@ static uint64_t deadline_of(const struct posix_timer *t, const struct posix_time
 static int set(struct process *p, uint64_t number, const struct posix_timer_setting *to,
                struct posix_timer_setting *was)
 {
-    struct posix_timer *t = find_locked(p, number); /* brk_mutex keeps it */
+    struct posix_timer *t = find_locked(p, number); /* settings_mutex keeps it */
     uint64_t now;
     ipl_t ipl;
 
@@ -255,9 +255,9 @@ int posix_timer_set(uint64_t number, const struct posix_timer_setting *to,
     struct process *p = process_self();
     int err;
 
-    mutex_lock(&p->brk_mutex);
+    mutex_lock(&p->settings_mutex);
     err = set(p, number, to, was);
-    mutex_unlock(&p->brk_mutex);
+    mutex_unlock(&p->settings_mutex);
     return err;
 }
 
@@ -286,7 +286,7 @@ long posix_timer_overrun(uint64_t number)
 
 /* ---- creation ---- */
 
-/* The table, and the block of pointers that the number is in. brk_mutex is held. */
+/* The table, and the block of pointers that the number is in. settings_mutex is held. */
 static int make_place(struct process *p, uint32_t *number)
 {
     struct posix_timers *all = p->timers;
@@ -382,9 +382,9 @@ long posix_timer_create(const struct posix_timer_wish *wish)
     struct process *p = process_self();
     long r;
 
-    mutex_lock(&p->brk_mutex);
+    mutex_lock(&p->settings_mutex);
     r = create(p, wish);
-    mutex_unlock(&p->brk_mutex);
+    mutex_unlock(&p->settings_mutex);
     return r;
 }
 
@@ -416,11 +416,11 @@ int posix_timer_delete(uint64_t number)
     struct process *p = process_self();
     struct posix_timer *t;
 
-    mutex_lock(&p->brk_mutex);
+    mutex_lock(&p->settings_mutex);
     t = find_locked(p, number);
     if (t)
         remove_timer(p, t);
-    mutex_unlock(&p->brk_mutex);
+    mutex_unlock(&p->settings_mutex);
     return t ? 0 : -EINVAL;
 }
 

@@ -183,7 +183,7 @@ struct process *process_alloc(int *err)
     kin_init(&p->kin);
     sem_undos_init(&p->sem_undos);
     wait_queue_init(&p->child_queue, "children");
-    mutex_init(&p->brk_mutex, "brk", MUTEX_PROCESS);
+    mutex_init(&p->settings_mutex, "process settings", MUTEX_PROCESS);
     return p;
 }
 

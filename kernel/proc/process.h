@@ -142,14 +142,14 @@ struct process {
     /* What an exec holds that waits until it is the only thread, or for disks; or NULL. Its own;
      * others read it only while all threads are stopped (validate.c). */
     struct exec_wait *exec_wait;
-    struct mutex brk_mutex;        /* MUTEX_PROCESS: serialises brk and setitimer calls */
-    vaddr_t brk_start, brk;        /* brk_mutex, unless process_alone */
+    struct mutex settings_mutex;   /* MUTEX_PROCESS: serialises calls that change the break, the
+                                    alarm, or the table of timer_create */
+    vaddr_t brk_start, brk;        /* settings_mutex, unless process_alone */
     struct cpu_time ended;         /* CPU time of threads that have ended; table lock */
     struct cpu_time waited;        /* of children waited for; atomic: written under table lock */
     struct wait_queue child_queue; /* threads that wait for children */
     /* The thread whose vfork waits until this process calls exec or ends; table lock. */
     struct uthread *vfork_parent;
-    /* ITIMER_REAL: signal lock. */
     struct personal personal;
     struct sem_undos sem_undos; /* what its use of semaphores leaves to be undone */
     struct cpu_timers cpu_timers;
@@ -162,10 +162,10 @@ struct process {
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
     vaddr_t exit_routine;        /* what $FORCEX calls, as an AST, 0: unknown; table lock */
     struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */
-    struct timer alarm;
-    uint64_t alarm_interval; /* ns */
-    uint64_t alarm_deadline; /* ns, 0: off */
-    /* Charged for a timer with an interval, or NULL; brk_mutex, unless process_alone. */
+    struct timer alarm;          /* ITIMER_REAL; this and what follows for it: signal lock */
+    uint64_t alarm_interval;     /* ns */
+    uint64_t alarm_deadline;     /* ns, 0: off */
+    /* Charged for a timer with an interval, or NULL; settings_mutex, unless process_alone. */
     struct account *alarm_account;
     bool alarm_armed; /* the timer is pending, or its function is about to run */
     bool alarm_rests; /* it has expired, and goes on when the signal is taken (alarm.c) */
@@ -243,7 +243,6 @@ enum process_visit { PROCESS_NEXT, PROCESS_PAUSE, PROCESS_STOP };
 void process_for_each(enum process_visit (*fn)(struct process *p, void *arg), void *arg);
 /* Begin a walk of all processes (walk.h), with the table lock held; ipl: what spin_lock() returned.
  */
-struct process_walk;
 void process_walk_all_locked(struct process_walk *w, ipl_t ipl);
 /* The same for each process of a group, 0: of all. */
 void process_for_group(uint32_t pgid, enum process_visit (*fn)(struct process *p, void *arg),

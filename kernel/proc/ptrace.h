@@ -57,8 +57,8 @@ struct tracee { /* nonpaged pool */
     struct tracee_place place;
     struct process *tracer; /* NULL: nobody traces it any more; and signal lock; atomic */
     struct uthread *thread; /* NULL: it has ended */
-    struct uthread
-        *parked; /* the first thread, which has ended before others; this waits for them */
+    /* The first thread, which has ended before others; this waits for them. */
+    struct uthread *parked;
     struct trace_stop *stop; /* where it has stopped; NULL: it runs, or listens */
     struct process *zombie;  /* its process, which is kept from its parent until this is gone */
     uint32_t tid, pgid, uid, options;

@@ -2,9 +2,9 @@
  * Resource limits of processes. A process inherits its parent's; exec keeps them. Everybody may
  * lower a limit, and raise a soft one up to the hard one; user 0 may raise hard ones.
  *
- * Limits on memory are asked for by mm (aspace_limit), that on the size of files by kernel/io.
- * There are no core files, and RSS, LOCKS, RTPRIO and RTTIME limit nothing: they can be set and
- * read.
+ * Limits on memory are asked for by mm (aspace_within, aspace_stack_limit), that on the size of
+ * files by kernel/io. There are no core files, and RSS, LOCKS, RTPRIO and RTTIME limit nothing:
+ * they can be set and read.
  */
 #ifndef KERNEL_PROC_RLIMIT_H
 #define KERNEL_PROC_RLIMIT_H

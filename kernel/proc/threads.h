@@ -52,6 +52,7 @@ static inline struct uthread *uthread_next_locked(const struct process *p, const
 struct thread_sums {
     struct cpu_time used;
     uint64_t switches, unaligned;
+    uint64_t disk_requests; /* with those of ended threads, where the sum is */
 };
 /* Add what t has used and done. */
 void thread_sums_add(struct thread_sums *sum, const struct thread *t);

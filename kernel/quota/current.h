@@ -4,9 +4,10 @@
 
 #include "kernel/sched/thread.h"
 
-/* The account that is charged for what the current thread allocates; never NULL once quota_boot()
- * has run. The thread's process holds a reference to it. Any IPL; in an interrupt it is the account
- * of the thread that was interrupted. */
+/* The account that is charged for what the current thread allocates; never NULL, as the first
+ * thread has account_system from the start of kernel_main() on. The thread's process holds a
+ * reference to it. Any IPL; in an interrupt it is the account of the thread that was interrupted.
+ */
 static inline struct account *account_self(void) { return thread_self()->account; }
 
 #endif

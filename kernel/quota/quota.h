@@ -47,7 +47,7 @@ extern struct account accounts[ACCOUNTS_MAX];
 
 /* ---- charging: lock-free, any IPL ---- */
 
-/* Take n from c. Relaxed, like all accesses to counters: the count says how much, and publishes
+/* Give n of c back. Relaxed, like all accesses to counters: the count says how much, and publishes
  * nothing; and whoever releases a charge does not touch the account afterwards, so that it may go
  * to another user at once. */
 static inline void quota_count_give(struct quota_count *c, uint64_t n)

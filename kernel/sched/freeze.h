@@ -13,6 +13,8 @@
 
 #include "kernel/base/types.h"
 
+struct thread;
+
 /* Bit of hw.syscall_exit: park on the way out to user mode. */
 #define EXIT_FREEZE 4ul
 
@@ -33,7 +35,6 @@ int sched_freeze(uint64_t limit_ns, struct freeze_blocker *who);
 void sched_thaw(void);
 /* Is t one of the threads that hold CPUs during a freeze? They are created by the first freeze and
    kept. */
-struct thread;
 bool sched_is_stopper(const struct thread *t);
 /* Park the current thread, which is on its way out to user mode with EXIT_FREEZE set. IPL 0. */
 void sched_freeze_park(void);

@@ -13,8 +13,8 @@
 #include "kernel/sched/ipl.h"
 
 struct meter_record {
-    uint64_t
-        longest_ns; /* time during which the IPL was never below; 0: it was not raised so far */
+    /* Time during which the IPL was never below; 0: it was not raised so far. */
+    uint64_t longest_ns;
     uint64_t place; /* PC that raised it */
 };
 

@@ -15,9 +15,9 @@ enum spin_rank {
     RANK_PROC = 10,         /* process table, parent/child links          IPL_ASTDEL */
     RANK_THREADS = 11,      /* table of threads                           IPL_ASTDEL */
     RANK_QUOTA = 12,        /* table of accounts (kernel/quota)           IPL_ASTDEL */
-    RANK_HOMES = 13,        /* where files have a name                    IPL_ASTDEL */
+    RANK_HOMES = 13,        /* where files have a name; pipes of FIFOs    IPL_ASTDEL */
     RANK_FILE = 14,         /* descriptor table, working directory        IPL_ASTDEL */
-    RANK_SHARE = 15,        /* requests to the server of a shared folder  IPL_ASTDEL */
+    RANK_SHARE = 15,        /* a shared folder's requests, an ext4 mount   IPL_ASTDEL */
     RANK_WATCH = 16,        /* who watches a file by epoll                IPL_ASTDEL */
     RANK_PTYS = 17,         /* names of pseudo-terminals                  IPL_ASTDEL */
     RANK_FUTEX = 18,        /* waiters of some futexes                    IPL_ASTDEL */
@@ -34,7 +34,7 @@ enum spin_rank {
     RANK_MAILBOX = 27,      /* one mailbox, or requests to one terminal   IPL_ASTDEL */
     RANK_SOCKET = 28,       /* one socket                                 IPL_ASTDEL */
     RANK_SOCKET_WORK = 29,  /* files of dropped messages                  IPL_ASTDEL */
-    RANK_TTY = 30,          /* console line discipline                    IPL_DEVICE */
+    RANK_TTY = 30,          /* one terminal or pseudo-terminal            IPL_DEVICE */
     RANK_DISK = 31,         /* requests to one disk                       IPL_DEVICE */
     RANK_DEVICE = 32,       /* one serial line, random bytes             IPL_DEVICE */
     RANK_AIO = 33,          /* requests of one context of io_setup        IPL_DEVICE */
@@ -53,7 +53,8 @@ enum spin_rank {
 };
 
 enum mutex_rank {
-    MUTEX_PROC_FILE = 5,   /* the position of an open file of /proc, while its text is produced */
+    MUTEX_PROC_FILE = 5,   /* the position of an open file of /proc, while its text is produced;
+                              who reads the kernel's messages */
     MUTEX_COLLECT = 6,     /* files of dropped messages are closed while it is held */
     MUTEX_NAMES = 6,       /* the private logical names of one process are changed or copied */
     MUTEX_TRACE = 7,       /* traces of locks and PCs: their memory */
@@ -80,7 +81,7 @@ enum mutex_rank {
     MUTEX_FUTEX_PI = 18,   /* some futexes with inheritance; no page faults while it is held */
     MUTEX_EXT4_BACK = 19,  /* stores to one file of ext4 are written back */
     MUTEX_SOCKET = 19,     /* receiving from one socket, also into a pipe; as MUTEX_INODE */
-    MUTEX_PROCESS = 20,    /* the break of one process */
+    MUTEX_PROCESS = 20,    /* the break, alarm and timers of one process */
     MUTEX_DISK = 20,       /* parts of sectors of one disk; user memory is copied meanwhile */
     MUTEX_EXT4 = 20,       /* metadata of one ext4 file system; the disk is waited for meanwhile */
     MUTEX_HUGE_FAULT = 21, /* faults on private huge pages, also while user memory is copied */

@@ -146,8 +146,8 @@ static inline __attribute__((always_inline)) void runq_note_taken(struct runq *r
 }
 
 /* May others be waiting for t: does it hold a mutex, or was it woken to take one? The mutex of an
-   address space or a break does not count, as it keeps nobody else's call waiting. t is the current
-   thread, or its run queue is locked and it does not run. */
+   address space, or of a process's settings (MUTEX_PROCESS), does not count, as it keeps nobody
+   else's call waiting. t is the current thread, or its run queue is locked and it does not run. */
 static inline bool thread_hurries(const struct thread *t)
 {
     uint64_t n = t->held_mutexes;

@@ -16,10 +16,10 @@
 
 #define PRIO_IDLE 0
 #define PRIO_LOW  1
-#define PRIO_NORMAL \
-    16 /* the fair rule (fair.h); threads of other priorities are the kernel's own */
-#define PRIO_HIGH  31
-#define PRIO_COUNT 32
+/* The fair rule (fair.h); threads of other priorities are the kernel's own. */
+#define PRIO_NORMAL 16
+#define PRIO_HIGH   31
+#define PRIO_COUNT  32
 
 enum thread_state { THREAD_NEW, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_WAITING, THREAD_DEAD };
 
@@ -76,7 +76,7 @@ struct thread {
     struct thread *next_dead; /* link of the list of dead threads; atomic */
     uint64_t stack_base;      /* of the stack to free, 0 for one in the kernel's image; constant */
     uint64_t unaligned;       /* user unaligned accesses fixed up; own thread */
-    uint64_t disk_requests;   /* made by it; own thread */
+    uint64_t disk_requests;   /* made by it; own thread; others read the word */
     /* Records of failure injection (mm/phys/failure.h): `failure` while it is armed for this
        thread, `failing` while allocations are being counted, else NULL. Own thread. */
     struct failure *failing, *failure;

@@ -11,10 +11,11 @@
 #include "kernel/base/cond.h"
 #include "kernel/base/types.h"
 
-#define SYS_FULL_FRAME \
-    1u /* s0-s6 and usp are saved in the frame before the call and loaded from it after it (fork, \
-          clone, execve, sigreturn) */
-#define SYS_RAW 2u /* with SYS_FULL_FRAME: the function writes v0 and a3 of the frame itself */
+/* Registers s0 to s6 and usp are saved in the frame before the call and loaded from it after it
+   (fork, clone, execve, sigreturn). */
+#define SYS_FULL_FRAME 1u
+/* With SYS_FULL_FRAME: the function writes v0 and a3 of the frame itself. */
+#define SYS_RAW 2u
 
 /* Members of a union: a pointer to a function with 0, 1, ... 6 parameters. */
 #define SYS_FUNCTIONS(type, name)                                      \
@@ -48,8 +49,8 @@ struct syscall_entry {
 #define VMS_CALLS      0x900
 
 extern const struct syscall_entry posix_calls[POSIX_CALLS]; /* kernel/sys/posix/table.c */
-extern const struct syscall_entry
-    vms_calls[VMS_CALLS]; /* kernel/sys/vms/table.c, index number - VMS_FIRST */
+/* kernel/sys/vms/table.c; the index is number - VMS_FIRST. */
+extern const struct syscall_entry vms_calls[VMS_CALLS];
 /* Called for a number without a function, in either table; the number is in the frame. Reports it
    once on the console; returns -ENOSYS. IPL 0. */
 long syscall_missing(void);

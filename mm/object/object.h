@@ -12,6 +12,7 @@
 #include "kernel/base/types.h"
 #include "mm/object/pager.h"
 
+struct census;
 struct mm_object;
 
 /* Create an object of npages (at most OBJECT_MAX_PAGES) with one reference, the caller's. ops and
@@ -65,7 +66,6 @@ void object_read_ahead(struct mm_object *o, uint64_t offset, uint64_t count);
 bool object_is_mapped(struct mm_object *o);
 
 /* Account for the object and its index in the census (mm/pool/pool_census.h). */
-struct census;
 void object_census(struct census *c, const struct mm_object *o);
 
 #endif

@@ -27,9 +27,8 @@ typedef uint64_t slot_t;
 #define SLOT_GET     0x8ul  /* get is outstanding (not present): faulting threads wait */
 #define SLOT_UPGRADE 0x10ul /* upgrade is outstanding (present) */
 #define SLOT_PUT     0x20ul /* put is outstanding (present): readable, writers wait */
-#define SLOT_TAKE \
-    0x40ul                        /* no PTE may map it any more; freed when neither a put nor a walk
-                                     is outstanding; all wait */
+/* No PTE may map it any more; freed when neither a put nor a walk is outstanding; all wait. */
+#define SLOT_TAKE        0x40ul
 #define SLOT_ERROR       0x80ul   /* the last answer was an error, for the threads that waited */
 #define SLOT_WALK        0x100ul  /* one reverse walk that changes its PTEs: a count */
 #define SLOT_WALKS       0xFF00ul /* how many there are: writers wait */

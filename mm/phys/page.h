@@ -69,8 +69,9 @@ struct page { /* protected as each field says */
     uint8_t flags;   /* PG_* */
     union {
         uint8_t maker; /* global page: CPU that made it valid */
-        uint8_t soon;  /* private page: 1 if a child wrote to it soon after a fork; atomic, a hint
-                          (mm/space/fork.c) */
+        uint8_t soon;  /* private page: 1 if a child wrote to it soon after a fork, a hint
+                          (mm/space/fork.c); PAGE_PINNED if it is or was pinned (mm/space/pin.h);
+                          atomic */
     };
     union {
         uint32_t offset; /* page offset in the object; owner's lock */
@@ -83,14 +84,14 @@ struct page { /* protected as each field says */
 /* Flags of an allocation. */
 #define PA_ZERO     0x1u /* the contents must be zero */
 #define PA_PROMISED 0x2u /* draws on an earlier promise (fluid_promise): never fails */
-#define PA_KERNEL \
-    0x4u             /* of the kernel's own, charged to nobody; may use three quarters of the
-                             minimum (mm/phys/fluid.c), unless it is for a user with a limit */
-#define PA_FILE 0x8u /* contents of a file: has a limit of its own, and leaves a reserve */
-#define PA_SHARED \
-    0x10u             /* serves whoever comes next too: charged to nobody, and leaves what the
-                             caller's account must leave */
-#define RAD_ANY 0xFFu /* no preference: the domain of the calling CPU */
+/* Of the kernel's own, charged to nobody; may use three quarters of the minimum (mm/phys/fluid.c),
+   unless it is for a user with a limit. */
+#define PA_KERNEL 0x4u
+#define PA_FILE   0x8u /* contents of a file: has a limit of its own, and leaves a reserve */
+/* Serves whoever comes next too: charged to nobody, and leaves what the caller's account must
+   leave. */
+#define PA_SHARED 0x10u
+#define RAD_ANY   0xFFu /* no preference: the domain of the calling CPU */
 
 /* The database, with entries for all PFNs below page_end, which is the first PFN above all RAM.
    Constant after page_boot_done(). */

@@ -11,6 +11,8 @@
 
 #include "kernel/base/types.h"
 
+struct pool_area;
+
 void *npp_alloc(size_t nbytes);
 void *npp_alloc_zeroed(size_t nbytes);
 void npp_free(void *p, size_t nbytes);
@@ -56,7 +58,6 @@ void pgd_drain(void);
 /* Call fn for each block that is not on the variable list, which includes the packets on lookaside
    lists; of nonpaged pool, for those of one segment (the owner of its pages in the PFN database).
    Nothing else runs meanwhile. */
-struct pool_area;
 void npp_for_each_used(const struct pool_area *segment,
                        void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);
 void pgd_for_each_used(void (*fn)(void *arg, uint64_t p, uint64_t size), void *arg);

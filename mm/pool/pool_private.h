@@ -34,8 +34,8 @@ struct pool_area {
     uint64_t *free;      /* the same number, of free blocks; or NULL. Pool's lock */
 };
 
-#define POOL_AREA_WORDS(size) \
-    ((size) / POOL_GRAIN / 64 + 2) /* one word more, which the check below reads and ignores */
+/* One word more, which the check below reads and ignores. */
+#define POOL_AREA_WORDS(size) ((size) / POOL_GRAIN / 64 + 2)
 
 /* Is [p, p + size) a block of the area? The caller owns the block, or holds the pool's lock. */
 bool pool_area_is_block(const struct pool_area *a, uint64_t p, uint64_t size);

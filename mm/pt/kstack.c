@@ -30,11 +30,11 @@
 #include "mm/pt/pt_system.h"
 #include "mm/pt/shootdown.h"
 
-#define KSTACK_SLOTS \
-    65536u /* of the 209,715 that fit into 8 GiB: more threads than the process table allows */
-#define SLOT_BYTES  ((KSTACK_PAGES + 1) * PAGE_SIZE)
-#define CACHED_MOST 64u /* stacks kept for each domain: 2 MiB; above that, */
-#define TRIM_TO     32u /* all but this many are unmapped */
+/* Of the 209,715 that fit into 8 GiB: more threads than the process table allows. */
+#define KSTACK_SLOTS 65536u
+#define SLOT_BYTES   ((KSTACK_PAGES + 1) * PAGE_SIZE)
+#define CACHED_MOST  64u /* stacks kept for each domain: 2 MiB; above that, */
+#define TRIM_TO      32u /* all but this many are unmapped */
 
 #define LINKS_PER_PAGE (PAGE_SIZE / sizeof(uint32_t))
 #define LINK_PAGES     (KSTACK_SLOTS / LINKS_PER_PAGE)

@@ -73,7 +73,7 @@ static inline bool pte_maps_page(vaddr_t va, pte_t p)
 
 /* Software bits of a valid PTE. */
 #define PTE_SW_COW    (1UL << 20) /* FOW is set for copy-on-write, not to detect modification */
-#define PTE_SW_WIRED  (1UL << 21) /* memory resident: on no working-set list */
+#define PTE_SW_WIRED  (1UL << 21) /* memory resident: never paged out */
 #define PTE_SW_SHARED (1UL << 22) /* the page belongs to an object or section */
 #define PTE_SW_SHPT   (1UL << 23) /* level-2/1 PTE that maps a shared page-table page */
 #define PTE_SW_AGED   (1UL << 24) /* private page: allows nothing, to show when it is next used */

@@ -18,7 +18,7 @@
  * the PTEs, and has the access repeated. Holds grow with the size of a huge page only.
  *
  * All PTEs of a huge page change together: they are cleared, flushed from every CPU, and filled in
- * again (change_begin, change_next). An access meanwhile faults and waits for the mutex. Whoever
+ * again (change_begin, change_back). An access meanwhile faults and waits for the mutex. Whoever
  * clears a page's PTEs for good ends its use after the flush.
  */
 #include "mm/section/huge_cow.h"

@@ -69,8 +69,8 @@ static struct treap places;                               /* likewise; GSD mutex
 static struct section_use nsections, gptes, pagfil_pages; /* GSD mutex; limits: uses_locked() */
 static const struct section_kind *kinds[SECTION_KINDS];   /* constant after boot */
 static unsigned nkinds;                                   /* constant after boot */
-static struct section
-    *dead_sections; /* atomic: pushed by section_drop, emptied under the GSD mutex */
+/* Atomic: pushed by section_drop, emptied under the GSD mutex. */
+static struct section *dead_sections;
 static struct section *gone_sections; /* removed from the directory; written under the GSD mutex,
                                          compared with NULL (atomic) without it */
 /* Held shared to free what deleted sections held, exclusively to create a section. */

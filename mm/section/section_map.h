@@ -39,15 +39,16 @@ struct section_map_request {
 
 /* Could section_map() map a section of npages with these flags (SEC$M_*)? A memory-resident one is
    assumed to have shared page tables. For a service that creates a section only if it can also map
-   it. Condition values as for section_map(), except SS$_INSFMEM. IPL 0; takes the mutex of as,
-   exclusively. */
+   it. Condition values as for section_map(), except SS$_INSFMEM and SS$_EXQUOTA. IPL 0; takes the
+   mutex of as, exclusively. */
 cond_t section_map_check(struct aspace *as, const struct section_map_request *r, uint64_t npages,
                          uint32_t section_flags);
 /* Map a part of s. SS$_NORMAL: the caller's share of s passes to the mapping; *va and *length (in
    bytes) say what was mapped. After an error nothing has changed and the caller still has its
    share: SS$_OFF_NOTPAGALGN, SS$_OFFSET_TOO_BIG, SS$_LEN_NOTPAGMULT, SS$_LENVIO, SS$_IVREGID,
    SS$_NOSHPTS, SS$_VA_NOTPAGALGN, SS$_PAGNOTINREG, SS$_VA_IN_USE, SS$_REGISFULL, SS$_VASFULL,
-   SS$_INSFMEM, SS$_EXQUOTA (USER_SECTION_MAPS). IPL 0; takes the mutex of as, exclusively. */
+   SS$_INSFMEM, SS$_EXQUOTA (USER_SECTION_MAPS), SS$_ABORT (the caller is to end). IPL 0; takes the
+   mutex of as, exclusively. */
 cond_t section_map(struct aspace *as, struct section *s, const struct section_map_request *r,
                    vaddr_t *va, uint64_t *length);
 

@@ -8,6 +8,8 @@
 #include "kernel/base/list.h"
 #include "mm/pt/gh.h"
 
+struct census;
+
 struct window {       /* nonpaged pool; constant except for the link */
     struct list link; /* all windows, by address; window mutex */
     vaddr_t start;    /* a multiple of 4 MiB, the largest hint's block */
@@ -30,7 +32,6 @@ void window_end(struct window *w);
 void window_count(const struct window *w, struct gh_count *c);
 
 /* Account for the pool blocks of windows. Called while no other thread runs. */
-struct census;
 void window_census(struct census *c);
 
 #endif

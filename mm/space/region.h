@@ -64,19 +64,19 @@ bool region_range_used_locked(struct aspace *as, vaddr_t start, vaddr_t end);
 /* $CREATE_REGION_64. start 0: the system chooses the address. privileged: the caller may ask for
    VA$M_PERMANENT. SS$_NORMAL and *out, or SS$_IVREGFLG, SS$_IVREGPROT, SS$_LEN_NOTPAGMULT,
    SS$_VA_NOTPAGALGN, SS$_NOT_PROCESS_VA, SS$_VA_IN_USE, SS$_VASFULL, SS$_INSFMEM, SS$_NOPRIV,
-   SS$_EXQUOTA (USER_REGIONS). */
+   SS$_EXQUOTA (USER_REGIONS), SS$_ABORT (the caller is to end). */
 cond_t region_create(struct aspace *as, uint64_t length, uint32_t prot, uint32_t flags,
                      vaddr_t start, bool privileged, struct region_view *out);
 /* $DELETE_REGION_64: delete the region and everything mapped in it. SS$_NORMAL and *out (what it
-   was), or SS$_IVREGID, SS$_NODELPERMANENT, SS$_INSFMEM. */
+   was), or SS$_IVREGID, SS$_NODELPERMANENT, SS$_INSFMEM, SS$_ABORT. */
 cond_t region_delete(struct aspace *as, uint64_t id, bool privileged, struct region_view *out);
 /* $DELTVA_64: unmap [start, start + length), which lies in the region. SS$_NORMAL, SS$_IVREGID,
-   SS$_VA_NOTPAGALGN, SS$_LEN_NOTPAGMULT, SS$_PAGNOTINREG, SS$_INSFMEM. */
+   SS$_VA_NOTPAGALGN, SS$_LEN_NOTPAGMULT, SS$_PAGNOTINREG, SS$_INSFMEM, SS$_ABORT. */
 cond_t region_delete_va(struct aspace *as, uint64_t id, vaddr_t start, uint64_t length);
 
 /* $GET_REGION_INFO: find a region by id, by an address in it, or the one at or next above an
    address, as `function` (VA$_REGSUM_*) says. SS$_NORMAL with *v and *first_free, its first free
-   address; or SS$_IVREGID, SS$_NOMOREREG. */
+   address; or SS$_IVREGID, SS$_NOMOREREG, SS$_ABORT. */
 cond_t region_query(struct aspace *as, uint32_t function, uint64_t id, vaddr_t va,
                     struct region_view *v, vaddr_t *first_free);
 

@@ -1,6 +1,6 @@
 // SOURCES: kernel/lnm/lnm_order.c kernel/quota/account.c
 // SOURCES: kernel/base/treap.c
-// SOURCES: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
+// SOURCES: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/quad.c kernel/sys/vms/lnm.c
 // SOURCES: kernel/sys/vms/getjpi.c kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
 // SOURCES: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c kernel/lnm/lnm_list.c kernel/sys/vms/target.c

@@ -1,4 +1,4 @@
-// SOURCES: kernel/sys/vms/args.c
+// SOURCES: kernel/sys/vms/args.c kernel/sys/quad.c
 /*
  * Arguments of system services: descriptors of both forms, names, argument blocks, and random bytes
  * in their place. User memory is a small array; an access beyond it returns an error, as the

@@ -3,7 +3,7 @@
  * them afterwards:
  *
  *   disk              /dev/vda: a partition table, vda1 of 4 MiB, vda3 of 1 MiB; vdb: read-only
- *   disk load N       several processes change vda1, whose last contents load_end() describes
+ *   disk load N       several processes change vda1, whose last contents check_load() checks
  *   disk error KIND   KIND, read or write or flush, fails; the others do not
  *   disk once         the first read of sector 40 and the first write fail
  *   disk slow         a slow disk: processes are killed while they wait

@@ -14,6 +14,7 @@
 #include <efndef.h>
 #include <iledef.h>
 #include <iodef.h>
+#include <jpidef.h>
 #include <lnmdef.h>
 #include <prvdef.h>
 #include <signal.h>
@@ -116,6 +117,28 @@ static void test_channels(void)
     is(wait_for(other, IO$_READLBLK, buffer, SECTOR, 0), SS$_NOPRIV, "and used no more");
     is(sys$cancel(chan), SS$_NORMAL, "nothing is cancelled");
     sys$dassgn(chan);
+}
+
+/* DIRIO of the caller. */
+static unsigned direct_io(void)
+{
+    unsigned n = 0;
+    ILE3 items[] = {{sizeof(n), JPI$_DIRIO, &n, 0}, {0, 0, 0, 0}};
+
+    return sys$getjpiw(EFN$C_ENF, 0, 0, items, 0, 0, 0) == SS$_NORMAL ? n : ~0u;
+}
+
+/* One request for each transfer that memory is used for as it is. */
+static void test_counts(unsigned short chan)
+{
+    unsigned before = direct_io(), good = 0;
+
+    for (unsigned k = 0; k < 10; k++)
+        good += wait_for(chan, IO$_READLBLK, buffer, PAGE, 0) == SS$_NORMAL;
+    is(good, 10, "ten reads");
+    is(direct_io() - before, 10, "are ten of DIRIO");
+    is(wait_for(chan, IO$_READLBLK, buffer, PAGE, BLOCKS), SS$_ILLBLKNUM, "a read behind the end");
+    is(direct_io() - before, 10, "is none");
 }
 
 static void test_transfers(unsigned short chan)
@@ -336,6 +359,7 @@ int main(int argc, char **argv)
         return test_half();
     test_channels();
     assign("VDA1", &chan, 0);
+    test_counts(chan);
     test_transfers(chan);
     test_arguments(chan);
     test_rights(chan);

@@ -281,7 +281,7 @@ static void account(void)
     is(jpi(JPI$_INITIAL_THREAD_PID), 1, "INITIAL_THREAD_PID");
     is(jpi(JPI$_PRIB), jpi(JPI$_PRI), "PRIB");
     is(jpi(JPI$_FILLM), (uint64_t)sysconf(_SC_OPEN_MAX), "FILLM");
-    is(jpi(JPI$_DIRIO), 0, "DIRIO: there are no disks");
+    is(jpi(JPI$_DIRIO), 0, "DIRIO: it has used no disk");
     io = jpi(JPI$_BUFIO);
     for (int i = 0; i < 10; i++)
         if (write(fd, "x", 1) != 1)

@@ -168,8 +168,8 @@ static void semaphores(void)
 
 #define MEMBERS (counted() ? 1000u : 300u) /* who send, and who wait for what nobody sends */
 #define LONGEST 400000ul                   /* ns in a hold of the queue's mutex; all: 13,000,000 */
-#define LONGEST_ONE \
-    4500ul /* of one message, shown to all who wait for others, of whom one runs; all: 130,000 */
+/* Of one message, shown to all who wait for others, of whom one runs; all: 130,000. */
+#define LONGEST_ONE 4500ul
 #define LONGEST_END 2000000ul /* until who lets all send, and is killed, has ended */
 #define BIG         8000
 

@@ -14,8 +14,8 @@
 #include <tap.h>
 #include <test_kernel.h>
 
-#define EDGES \
-    160 /* what acquiring, releasing and reading the clock may add, or be taken off for it */
+/* What acquiring, releasing and reading the clock may add, or be taken off for it. */
+#define EDGES 160
 
 static void measure(int on)
 {

@@ -2,7 +2,7 @@
 // RUN: --smp 1
 /*
  * What one user can do with names and files of another: links to files, symbolic links in a sticky
- * directory, opening with O_CREAT, removing and renaming there, set-id bits, and what MEGA_INFO
+ * directory, opening with O_CREAT, removing and renaming there, set-id bits, and what MEGA_SYS_INFO
  * tells of others. Each is tried by user 1000 (group 100) in a child, with files that root and user
  * 2000 have made.
  */

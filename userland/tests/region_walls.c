@@ -510,8 +510,8 @@ static struct {
     struct wall w;
     int alive;
     uint64_t grain;
-    unsigned char
-        there[GRAINS]; /* contents of each part: 0 nothing, 1 private memory, 2 the section */
+    /* Contents of each part: 0 nothing, 1 private memory, 2 the section. */
+    unsigned char there[GRAINS];
 } area[WALLS];
 
 static unsigned broken;

@@ -30,8 +30,8 @@
 #define WORKERS_MAX   16
 #define SECTION_PAGES 2048ul /* mapped by two shared level-3 pages */
 #define RW            (PROT_READ | PROT_WRITE)
-#define POOL_NOISE \
-    1024 /* objects that forks created for this process's memory and that are not merged yet */
+/* Objects that forks created for this process's memory and that are not merged yet. */
+#define POOL_NOISE 1024
 #define FREE_NOISE 8 /* pages that this process touches for the first time at the end */
 
 static uint64_t state;

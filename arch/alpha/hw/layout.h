@@ -9,7 +9,7 @@
  *                        | P2: images (0x1_20000000), heap and mmap from the    |
  *                        |     low end up, created regions from the high end    |
  *                        |     down                                             |
- *   0x00000400_00000000  +------------------------------------------------------+  USER_TOP
+ *   0x00000400_00000000  +------------------------------------------------------+  LAYOUT_USER_TOP
  *                        | not canonical                                        |
  *   0xFFFFFC00_00000000  +------------------------------------------------------+
  *                        | KSEG: physical memory (nonpaged pool too) and, from  |

@@ -1,7 +1,7 @@
 /*
  * Virtio devices on PCI, in the legacy (I/O port) form that QEMU's transitional devices offer:
- * discovery, features, configuration, interrupts, and queues of requests. Drivers of disks and of
- * shared folders stand on this.
+ * discovery, features, configuration, interrupts, and queues of requests. Drivers of disks, of the
+ * source of entropy and of shared folders stand on this.
  *
  * The device addresses all of physical memory directly: it is not asked for ACCESS_PLATFORM, so the
  * chipset's DMA windows do not apply to it.

@@ -119,7 +119,7 @@ uint32_t ext4_entries_end(const struct ext4_volume *v);
 /* Put an entry where the block has room for it. False: it has none. */
 bool ext4_put_entry(const struct ext4_volume *v, uint8_t *bytes, const char *text, uint32_t len,
                     const struct ext4_node *n);
-/* Entries that follow each other without room between, from `at` on: put one, of `bytes` bytes. */
+/* Bytes that an entry with a name of name_len bytes takes at least. */
 uint32_t ext4_entry_bytes(uint32_t name_len);
 
 /* ---- index.c: directories with an index by hashes of names ---- */

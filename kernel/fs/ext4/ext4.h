@@ -1,5 +1,5 @@
 /*
- * ext4: what mounts it (kernel/io/mount.c) uses. A kernel that was built without
+ * ext4: what mounts it (kernel/sys/posix/mount.c) uses. A kernel that was built without
  * libext2fs has absent.c instead, with which every mount fails.
  */
 #ifndef KERNEL_FS_EXT4_EXT4_H

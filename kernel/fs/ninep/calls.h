@@ -20,9 +20,8 @@
 #define NINEP_SET_UID   0x002u
 #define NINEP_SET_GID   0x004u
 #define NINEP_SET_SIZE  0x008u
-#define NINEP_SET_ATIME 0x080u /* with NINEP_SET_ATIME_TO, else to the server's present time */
+#define NINEP_SET_ATIME 0x080u /* to that given, as is that of modification */
 #define NINEP_SET_MTIME 0x100u
-#define NINEP_SET_TIMES 0x180u /* to those given: see ninep_set_attributes */
 
 int ninep_attach(struct ninep_client *c, uint32_t fid, struct ninep_qid *q);
 /* Make *fid, a new one, stand for what `name` is in dir; name NULL: for what dir itself is. */

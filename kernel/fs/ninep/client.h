@@ -72,10 +72,10 @@ struct ninep_client {
     /* Fids in use, a bit each, and those among them to be clunked; how many hold each; atomic. */
     uint64_t used[NINEP_FIDS / 64], dead[NINEP_FIDS / 64];
     uint32_t holders[NINEP_FIDS];
-    uint64_t
-        dead_words[NINEP_FIDS / 4096]; /* words of `dead` to be looked at, a bit each; atomic */
-    bool any_dead;                     /* of these; atomic */
-    uint32_t next_fid;                 /* where the search for one begins; atomic */
+    /* Words of `dead` to be looked at, a bit each; atomic. */
+    uint64_t dead_words[NINEP_FIDS / 4096];
+    bool any_dead;     /* of these; atomic */
+    uint32_t next_fid; /* where the search for one begins; atomic */
     /* Called by the client's thread when woken by ninep_client_wake(), and when the time is over,
      * in ns, that it returned the last time; at first a second. Constant. */
     uint64_t (*idle)(void *arg);

@@ -13,10 +13,10 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/net/socket.h"
+#include "kernel/proc/creds.h"
 #include "kernel/proc/process.h"
 #include "kernel/quota/quota.h"
-#include "kernel/sys/vms/args.h"
-#include "kernel/sys/vms/calls.h"
+#include "kernel/sys/quad.h"
 #include "kernel/trace/trace.h"
 #include "mm/phys/page.h"
 #include "mm/pt/kstack.h"
@@ -73,6 +73,22 @@ static cond_t free_reserved(const uint64_t a[CONTROL_ARGS])
     return status;
 }
 
+/* (address of a struct mega_creds): set the caller's identity and privileges. SS$_NORMAL;
+   SS$_ACCVIO; SS$_BADPARAM: a UIC, privilege or right that does not exist, or a privilege that is
+   not among the authorised ones; SS$_EXQUOTA. */
+static cond_t set_creds(const uint64_t a[CONTROL_ARGS])
+{
+    struct mega_creds c;
+
+    if (copyin(&c, a[0], sizeof(c)) != 0)
+        return SS$_ACCVIO;
+    if (c.uic_group > MEGA_UIC_GROUP_MAX || c.uic_member > MEGA_UIC_MEMBER_MAX ||
+        (c.authorised & ~PRV_ALL) || (c.privileges & ~c.authorised) ||
+        (c.rights & ~MEGA_RIGHTS_ALL))
+        return SS$_BADPARAM;
+    return creds_set(process_self(), &c) == 0 ? SS$_NORMAL : SS$_EXQUOTA;
+}
+
 /* (domain): set the caller's home domain. Memory that it has already is not moved. SS$_NORMAL;
    SS$_BADRAD: there is no such domain. */
 static cond_t set_home_rad(const uint64_t a[CONTROL_ARGS])
@@ -122,7 +138,7 @@ static struct { /* constant after boot */
 } operations[MEGA_CTL_LAST + 1] = {
     [MEGA_CTL_SET_PARAM] = {set_param, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_FREE_RESERVED] = {free_reserved, PRV_CMKRNL, SS$_NOCMKRNL},
-    [MEGA_CTL_SET_CREDS] = {control_set_creds, PRV_CMKRNL, SS$_NOCMKRNL},
+    [MEGA_CTL_SET_CREDS] = {set_creds, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_SET_HOME_RAD] = {set_home_rad, 0, SS$_NORMAL},
     [MEGA_CTL_IRQ_CPU] = {set_irq_cpu, PRV_CMKRNL, SS$_NOCMKRNL},
     [MEGA_CTL_DRAIN] = {drain, PRV_CMKRNL, SS$_NOCMKRNL},

@@ -16,6 +16,11 @@
    through usercopy.h only. */
 typedef cond_t (*control_fn)(const uint64_t a[CONTROL_ARGS]);
 
+/* MEGA_SYS_CONTROL: op is an enum mega_control. Condition values of the operation, or SS$_BADPARAM:
+   there is no such one; SS$_NOCMKRNL. IPL 0, no locks held; may wait. */
+cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                        uint64_t a5);
+
 /* Boot: set the function of op, which has none yet, for callers with CMKRNL. */
 void control_register(enum mega_control op, control_fn fn);
 
@@ -24,10 +29,6 @@ void control_register(enum mega_control op, control_fn fn);
    Condition values: <megalith/info.h>. */
 cond_t control_fail_arm(const uint64_t a[CONTROL_ARGS]);
 cond_t control_fail_report(const uint64_t a[CONTROL_ARGS]);
-/* MEGA_CTL_SET_CREDS: a[0] is the address of a struct mega_creds. SS$_NORMAL; SS$_ACCVIO;
-   SS$_BADPARAM: a UIC, privilege or right that does not exist, or a privilege that is not among the
-   authorised ones. */
-cond_t control_set_creds(const uint64_t a[CONTROL_ARGS]);
 /* MEGA_CTL_DRIVER: a[0] is an enum mega_driver, a[1] the address of a name, a[2] depends on a[0].
    SS$_ACCVIO, SS$_BADPARAM (no such operation), and those of kernel/drivers/resmem_driver.h. */
 cond_t control_driver(const uint64_t a[CONTROL_ARGS]);

@@ -9,7 +9,7 @@
 #include "kernel/base/string.h"
 #include "kernel/drivers/resmem_driver.h"
 #include "kernel/sys/info/control.h"
-#include "kernel/sys/vms/args.h"
+#include "kernel/sys/quad.h"
 #include "mm/section/reserved.h"
 
 static cond_t query(const char *name, vaddr_t out)

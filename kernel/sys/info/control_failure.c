@@ -1,15 +1,12 @@
 /*
  * Failure injection: MEGA_CTL_FAIL_ARM and MEGA_CTL_FAIL_REPORT, which make an allocation fail and
- * report where it did, and MEGA_INFO_CALL, which lists the system calls that a test must try. The
- * check at each allocation is in mm/phys/failure.h. All state belongs to the calling thread; there
- * is no lock.
+ * report where it did. The check at each allocation is in mm/phys/failure.h. All state belongs to
+ * the calling thread; there is no lock.
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/format.h"
 #include "kernel/sys/info/control.h"
-#include "kernel/sys/info/info.h"
-#include "kernel/sys/syscall.h"
 #include "mm/phys/failure.h"
 #include "mm/pool/pool.h"
 
@@ -43,21 +40,4 @@ cond_t control_fail_report(const uint64_t a[CONTROL_ARGS])
         return SS$_NORMAL;
     failure_totals(&m.injected, &m.counted);
     return copyout(a[0], &m, sizeof(m)) == 0 ? SS$_NORMAL : SS$_ACCVIO;
-}
-
-cond_t info_call(int64_t index, void *out)
-{
-    const struct syscall_entry *e = NULL;
-    struct mega_call *m = out;
-    uint64_t n = (uint64_t)index;
-
-    if (n < POSIX_CALLS)
-        e = &posix_calls[n];
-    else if (n - VMS_FIRST < VMS_CALLS)
-        e = &vms_calls[n - VMS_FIRST];
-    if (!e || !e->fn)
-        return SS$_NONEXPR;
-    format(m->name, sizeof(m->name), "%pS", e->fn);
-    m->arguments = e->arguments;
-    return SS$_NORMAL;
 }

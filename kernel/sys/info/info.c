@@ -19,7 +19,6 @@
 #include "kernel/proc/process.h"
 #include "kernel/quota/quota.h"
 #include "kernel/sched/timer.h"
-#include "kernel/sys/vms/calls.h"
 #include "kernel/trace/trace.h"
 #include "mm/pagefile/pagefile.h"
 #include "mm/phys/fluid.h"
@@ -411,7 +410,6 @@ static struct { /* constant after boot */
     [MEGA_INFO_POOL_LIST] = {info_pool_list, sizeof(struct mega_pool_list)},
     [MEGA_INFO_ACCOUNT] = {info_account, sizeof(struct mega_account)},
     [MEGA_INFO_DISK] = {info_disk, sizeof(struct mega_disk)},
-    [MEGA_INFO_CALL] = {info_call, sizeof(struct mega_call)},
     [MEGA_INFO_FAULT] = {trace_fault, sizeof(struct mega_fault)},
     [MEGA_INFO_EVENTS] = {trace_events, sizeof(struct mega_events)},
     [MEGA_INFO_PAGE_FILE] = {info_page_file, sizeof(struct mega_page_file)},

@@ -48,7 +48,7 @@
 #define MADV_DONTNEED_LOCKED 24
 /* Advice that may be ignored, because that costs only time or space: NORMAL, RANDOM, SEQUENTIAL,
    WILLNEED, SPACEAVAIL; FREE, DOFORK, MERGEABLE to DODUMP, KEEPONFORK, COLD, PAGEOUT. Not REMOVE,
-   DONTFORK, WIPEONFORK and POPULATE_READ and _WRITE, whose effects a program can observe. */
+   DONTFORK, WIPEONFORK, MADV_POPULATE_READ and _WRITE, whose effects a program can observe. */
 #define MADV_IGNORED 0x3BF92Ful
 
 #define MS_ASYNC      1u
@@ -102,7 +102,7 @@ static void lock_new(struct aspace *as, vaddr_t va, uint64_t n)
 }
 
 /* Try to move the break to `want`. Returns the break afterwards; *unmapped: set if memory may have
-   been unmapped. p->brk_mutex held, or p has only one thread. */
+   been unmapped. p->settings_mutex held, or p has only one thread. */
 static vaddr_t move_break(struct process *p, vaddr_t want, bool *unmapped)
 {
     vaddr_t old_end = page_up(p->brk), new_end = page_up(want), va = old_end;
@@ -136,9 +136,9 @@ long sys_brk(uint64_t want)
     if (process_alone(p)) {
         is = move_break(p, want, &unmapped);
     } else {
-        mutex_lock(&p->brk_mutex);
+        mutex_lock(&p->settings_mutex);
         is = move_break(p, want, &unmapped);
-        mutex_unlock(&p->brk_mutex);
+        mutex_unlock(&p->settings_mutex);
     }
     if (unmapped)
         aspace_entries_left();

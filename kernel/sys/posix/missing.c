@@ -123,8 +123,8 @@ static void report(uint64_t number)
 long syscall_missing(void)
 {
     uint64_t number = user_frame_of(current_hw)->orig_v0;
-    static uint64_t
-        named[POSIX_CALLS / 64 + 1]; /* atomic: a bit for each number, and one for all above */
+    /* Atomic: a bit for each number, and one for all above. */
+    static uint64_t named[POSIX_CALLS / 64 + 1];
     uint64_t k = number < POSIX_CALLS ? number : POSIX_CALLS, bit = UINT64_C(1) << k % 64;
 
     if (number == RSEQ || number == ~UINT64_C(0)) /* the latter: a tracer has it left out */

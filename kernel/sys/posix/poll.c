@@ -338,8 +338,8 @@ static long select_look(void *arg, struct poll_table *t)
     return ready;
 }
 
-#define SELECT_WORDS \
-    16u /* of a set that fits into the stack: 1,024 descriptors, as in C libraries */
+/* Of a set that fits into the stack: 1,024 descriptors, as in C libraries. */
+#define SELECT_WORDS 16u
 
 static long select_in(struct select_args *a, const vaddr_t set[3], uint64_t deadline)
 {

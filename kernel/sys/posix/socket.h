@@ -5,6 +5,8 @@
 
 #include "kernel/base/types.h"
 
+struct iovec;
+
 long sys_socket(uint64_t family, uint64_t type, uint64_t protocol);   /* 97 */
 long sys_connect(uint64_t fd, uint64_t addr, uint64_t nbytes);        /* 98 */
 long sys_accept(uint64_t fd, uint64_t addr, uint64_t nbytes);         /* 99 */
@@ -32,7 +34,6 @@ long sys_accept4(uint64_t fd, uint64_t addr, uint64_t nbytes, uint64_t flags); /
 long sys_sendmmsg(uint64_t fd, uint64_t msgs, uint64_t count, uint64_t flags); /* 503 */
 
 /* Write or read a vector of `count` buffers, a copy of the caller's, as one message. */
-struct iovec;
 long message_vector(uint64_t fd, const struct iovec *v, uint32_t count, bool send);
 
 /* Boot: tell kernel/net who the caller is. */

@@ -19,8 +19,8 @@
    in the structure, and only longer ones take paged pool. */
 #define PATH_FEW 96u
 struct upath {
-    struct inode
-        *dir; /* NULL: the root. The descriptor or working directory keeps it during the call */
+    /* NULL: the root. The descriptor or working directory keeps it during the call. */
+    struct inode *dir;
     /* Which of dir (1) and cred.root (2) has a reference of its own, since other threads may change
        descriptors, the working directory and the root. */
     unsigned counted;

@@ -1,5 +1,5 @@
 /*
- * Arguments of system services: argument blocks, descriptors, output quadwords. All of them are
+ * Arguments of system services: argument blocks, descriptors, output quadwords (quad.h). All are
  * copied from user memory before they are checked, and outputs are probed before anything is
  * changed. A user address that cannot be accessed is SS$_ACCVIO. Results are condition values.
  * IPL 0, no spinlock held: any of these functions may fault on user memory.
@@ -9,6 +9,7 @@
 
 #include "kernel/base/cond.h"
 #include "kernel/base/types.h"
+#include "kernel/sys/quad.h"
 #include "mm/section/section.h"
 
 #define VMS_ARGS_MAX 16
@@ -35,14 +36,6 @@ cond_t vms_section_name(vaddr_t descriptor, char name[SECTION_NAME_MAX + 1], uin
    SS$_IVSECIDCTL. */
 cond_t vms_ident(vaddr_t ua, uint32_t *match, uint32_t *version);
 
-/* Copy in a quadword, which must be naturally aligned. SS$_NORMAL or SS$_ACCVIO. */
-cond_t vms_quad_in(vaddr_t ua, uint64_t *v);
-/* Is ua naturally aligned, and can a quadword be written there? If it is optional, 0 is accepted
-   too. SS$_NORMAL or SS$_ACCVIO. */
-cond_t vms_probe_quad(vaddr_t ua, bool optional);
-/* Write an output that was probed; nothing if ua is 0. If another thread has unmapped it since, the
-   value is lost. */
-void vms_quad_out(vaddr_t ua, uint64_t v);
 /* Probe, and later write, the two outputs of services on a range of addresses: return_va_64 and
    return_length_64. */
 cond_t vms_probe_range(vaddr_t va_out, vaddr_t length_out);

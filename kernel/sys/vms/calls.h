@@ -77,8 +77,8 @@ cond_t mega_sys_exit_routine(uint64_t address);
 cond_t mega_sys_ast_return(uint64_t address);
 cond_t mega_sys_ast_exit(void);
 cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer);
-cond_t mega_sys_info(uint64_t item, uint64_t index, uint64_t buffer, uint64_t length);
-cond_t mega_sys_control(uint64_t op, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                        uint64_t a5);
+
+/* Boot: the item MEGA_INFO_CALL. */
+void vms_names_boot(void);
 
 #endif

@@ -1,12 +1,10 @@
 /*
- * Services on the identity and privileges of the caller: $SETPRV, and MEGA_CTL_SET_CREDS. Locks and
- * rules: kernel/proc/creds.h.
+ * $SETPRV: the privileges of the caller. Locks and rules: kernel/proc/creds.h.
  */
 #include "kernel/proc/creds.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/proc/process.h"
-#include "kernel/sys/info/control.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 
@@ -32,17 +30,4 @@ cond_t vms_setprv(uint64_t enbflg, uint64_t prvadr, uint64_t prmflg, uint64_t pr
     all = creds_set_privileges(p, (enbflg & 1) != 0, mask, permanent);
     vms_quad_out(prvprv, before);
     return all ? SS$_NORMAL : SS$_NOTALLPRIV;
-}
-
-cond_t control_set_creds(const uint64_t a[CONTROL_ARGS])
-{
-    struct mega_creds c;
-
-    if (copyin(&c, a[0], sizeof(c)) != 0)
-        return SS$_ACCVIO;
-    if (c.uic_group > MEGA_UIC_GROUP_MAX || c.uic_member > MEGA_UIC_MEMBER_MAX ||
-        (c.authorised & ~PRV_ALL) || (c.privileges & ~c.authorised) ||
-        (c.rights & ~MEGA_RIGHTS_ALL))
-        return SS$_BADPARAM;
-    return creds_set(process_self(), &c) == 0 ? SS$_NORMAL : SS$_EXQUOTA;
 }

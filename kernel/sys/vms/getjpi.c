@@ -46,8 +46,9 @@ struct facts {
     struct qio_counts io_counts;
     uint64_t privileges, authorised, permanent;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
-    struct cpu_time used; /* of all threads; only if an item asks for it */
-    uint64_t zero;        /* of what does not exist here, and so was never used */
+    struct cpu_time used;   /* of all threads; only if an item asks for it */
+    uint64_t disk_requests; /* likewise */
+    uint64_t zero;          /* of what does not exist here, and so was never used */
     char name[sizeof(((struct process *)NULL)->name)];
     char image[VMS_ANSWER_MAX + 1]; /* the path, or the beginning of a longer one */
     struct aspace *aspace;          /* a reference, or NULL if the process is exiting */
@@ -210,12 +211,12 @@ static void user_name(struct vms_answer *a, const struct facts *f)
     memcpy(a->bytes, name, n);
 }
 
-enum kind { LONG, SMALL, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, OTHER };
+enum kind { LONG, SMALL, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, SUM, OTHER };
 
 #define FACT(field) offsetof(struct facts, field)
 
 /* `from` is the offset of a field of struct facts, of 32 bits if SMALL; of FREE_* the number of a
-   region; of TICKS the modes. */
+   region; of TICKS the modes. TICKS and SUM are of all threads. */
 static const struct item {
     uint16_t code;
     uint8_t kind;
@@ -249,7 +250,7 @@ static const struct item {
     {JPI$_INITIAL_THREAD_PID, SMALL, FACT(pid)},
     {JPI$_FILLM, LONG, FACT(files_limit)},
     {JPI$_BUFIO, LONG, FACT(io)},
-    {JPI$_DIRIO, LONG, FACT(zero)},
+    {JPI$_DIRIO, SUM, FACT(disk_requests)},
     {JPI$_PAGEFLTS, LONG, FACT(faults)},
     {JPI$_PPGCNT, PAGES, FACT(private_pages)},
     {JPI$_GPGCNT, PAGES, FACT(global_pages)},
@@ -306,6 +307,7 @@ static void answer(const struct item *item, const struct facts *f, struct vms_an
 
     switch ((enum kind)item->kind) {
     case LONG:
+    case SUM:
         return longword(a, *(const uint64_t *)field);
     case SMALL:
         return longword(a, *(const uint32_t *)field);
@@ -358,18 +360,20 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
     return vms_item_answer(item, &a);
 }
 
-/* If an item asks for CPU time, find it, once for all items. It stays 0 if the process has ended
-   meanwhile. */
-static void note_cpu_time(const struct vms_item_list *list, struct facts *f)
+/* If an item asks for what all threads have used, find it, once for all items. It stays 0 if the
+   process has ended meanwhile. */
+static void note_sums(const struct vms_item_list *list, struct facts *f)
 {
     struct thread_sums sums;
 
     for (unsigned i = 0; i < list->count; i++) {
         const struct item *item = item_of(list->item[i].code);
 
-        if (item && item->kind == TICKS) {
-            if (threads_sums_of((uint32_t)f->pid, f->start_ns, &sums))
+        if (item && (item->kind == TICKS || item->kind == SUM)) {
+            if (threads_sums_of((uint32_t)f->pid, f->start_ns, &sums)) {
                 f->used = sums.used;
+                f->disk_requests = sums.disk_requests;
+            }
             return;
         }
     }
@@ -390,7 +394,7 @@ static cond_t answer_all(const struct vms_target *t, vaddr_t pidadr,
     if (!pid || status == SS$_NOPRIV)
         return status;
     if (status == SS$_NORMAL) {
-        note_cpu_time(list, &f);
+        note_sums(list, &f);
         status = vms_items_each(list, write_item, &f);
     }
     if (f.aspace)

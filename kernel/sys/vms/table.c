@@ -1,6 +1,7 @@
 /* System services by number (kernel/base/abi/megalith/services.h). Constant. */
-#include "kernel/base/abi/megalith/info.h"
 #include "kernel/base/abi/megalith/services.h"
+#include "kernel/sys/info/control.h"
+#include "kernel/sys/info/info.h"
 #include "kernel/sys/vms/calls.h"
 
 const struct syscall_entry vms_calls[VMS_CALLS] = {

@@ -42,7 +42,7 @@ TO_REACH = {
 }
 
 FAR = 3  # a row above so many times its floor is profiled
-SHOWN = 12  # functions of a row; the others are shown in one line
+SHOWN = 0.9  # of a row's instructions, by function; the other functions are shown in one line
 REASONS = Path(__file__).with_name("reasons.toml")  # by function: why it costs what it does
 
 # What cannot be avoided, estimated from stores, writes of PTEs and PALcode.
@@ -159,9 +159,16 @@ def far(rows: list[Row]) -> list[str]:
 
 
 def shown(profile: list[Row], name: str) -> list[Row]:
-    """The functions of a row that are shown, the largest first."""
-    found = [p for p in profile if p["row"] == name and p["instructions"] >= 1]
-    return sorted(found, key=lambda p: -p["instructions"])[:SHOWN]
+    """The functions of a row that are shown, the largest first: as few as have SHOWN of it."""
+    found = sorted((p for p in profile if p["row"] == name), key=lambda p: -p["instructions"])
+    left = SHOWN * sum(p["instructions"] for p in found)
+    chosen = []
+    for p in found:
+        if left <= 0:
+            break
+        chosen.append(p)
+        left -= p["instructions"]
+    return chosen
 
 
 def reasons() -> dict[str, str]:

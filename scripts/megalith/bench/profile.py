@@ -233,7 +233,8 @@ def on_linux(program: Path, boot: bool) -> tuple[Stacks, int, str]:
 
 def of_rows(names: Iterable[str]) -> list[dict]:
     """Instructions of one operation of /bench/rows, by row and function, and as the same run
-    measured it. Among other rows an operation costs more or less: their maps have other trees."""
+    measured it. Among other rows an operation costs more or less, by what these have
+    left: other trees of mappings, other page tables."""
     found = []
     for name in names:
         stacks, status, said = here([*linux_rows.MACHINE, "--", "/bench/rows", name], "timed")

@@ -9,8 +9,8 @@
  *
  * --series  repeats the trial at that many points of the fragmentation, with lookaside lists off
  * --floor   adds a trial whose users take the same mutex but do not use the pool
- * --cost    measures the kernel's own requests with each of these PAGED_LAL_SIZEs, on one CPU and
- *           on several at once
+ * --cost    measures the kernel's own requests with each of these values of PAGED_LAL_SIZE, on one
+ *           CPU and on several at once
  * --comb    makes all remainders 48 bytes long and all at once, without a history of replacements
  *
  * Prints one JSON object per line. Times are virtual nanoseconds, which are instructions under

@@ -25,10 +25,10 @@
 #define TURN_MASTER (~0u)
 #define REGIONS     6
 #define MAPPINGS    24
-#define TRACKED_PAGES \
-    512 /* number of pages of a mapping, from its start, whose contents are tracked */
-#define RW     (PROT_READ | PROT_WRITE)
-#define FAILED 9 /* exit status of a process that found an error */
+/* Number of pages of a mapping, from its start, whose contents are tracked. */
+#define TRACKED_PAGES 512
+#define RW            (PROT_READ | PROT_WRITE)
+#define FAILED        9 /* exit status of a process that found an error */
 
 /* Events that a walk must have had in order to be a useful test. */
 enum made {

@@ -519,7 +519,7 @@ enum mega_pages {
     MEGA_PAGES_NONPAGED_POOL,
     MEGA_PAGES_CHECK, /* working storage of the check itself */
     MEGA_PAGES_PIPE,
-    MEGA_PAGES_LINKS, /* links of kernel stacks, and the page of zeroes */
+    MEGA_PAGES_LINKS, /* links of kernel stacks, the page of zeroes, tables of page files */
     MEGA_PAGES_KINDS,
 };
 #define MEGA_TEST_COMMIT (1L << 32)

@@ -12,7 +12,7 @@
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-/* Of one block: more than any image that is mounted needs (EXT4_GROUPS_MOST, volume.c). */
+/* Of one block: more than any image that is mounted needs (GROUPS_MOST, super.c). */
 #define BLOCK_MOST (UINT64_C(8) << 20)
 
 struct block { /* 16-byte aligned, as what follows is */
