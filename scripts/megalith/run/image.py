@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 Files = dict[str, tuple[int, bytes]]
 
-CONFIG = "boot/config"
+CONFIG = "boot/config"  # instead of what the system disk has
+OVERRIDE = "boot/override"  # beside it, for this boot
 COMMAND_LINE = "boot/cmdline"
 STARTUP = "etc/startup"  # the start-up script, which runs before the command
 # The script has no input, and its output is none of the command's.
@@ -118,7 +119,7 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     # The files that the kernel needs first come first.
     wanted = configuration(options)
     if wanted is not None:
-        archive.add(CONFIG, wanted.to_bytes(), 0o644)
+        archive.add(CONFIG if options.config else OVERRIDE, wanted.to_bytes(), 0o644)
     if command:
         if any(name.strip("/") == STARTUP for _, name in options.additions):
             command = ["/bin/sh", "-c", RUN_STARTUP, "sh", *command]
