@@ -197,6 +197,17 @@ static void global(void)
     use_line("Page-file-backed pages", "GBLPAGFIL", &g.pagfil_pages);
 }
 
+/* Is this the page file of the system disk, which the boot has put to use? */
+static bool of_system_disk(const char *name)
+{
+    struct mega_disk d;
+
+    for (int64_t i = 0; ask(MEGA_INFO_DISK, i, &d, sizeof(d)); i++)
+        if (strcmp(d.name, name) == 0)
+            return d.flags & MEGA_DISK_PAGING;
+    return false;
+}
+
 /* Print the page files. given: they were asked for, so that none are named too. */
 static void files(bool given)
 {
@@ -207,10 +218,11 @@ static void files(bool given)
         if (i == 0)
             printf("\nPage Files (pages):                Size        Free      In Use        Read"
                    "     Written      Errors\n");
-        printf("  /dev/%-19s%12lu%12lu%12lu%12lu%12lu%12lu%s\n", f.name,
+        printf("  /dev/%-19s%12lu%12lu%12lu%12lu%12lu%12lu%s%s\n", f.name,
                (unsigned long)(f.slots - f.bad), (unsigned long)(f.slots - f.bad - f.used),
                (unsigned long)f.used, (unsigned long)f.reads, (unsigned long)f.writes,
-               (unsigned long)f.errors, f.closing ? " (closing)" : "");
+               (unsigned long)f.errors, of_system_disk(f.name) ? "  system disk" : "",
+               f.closing ? " (closing)" : "");
         if (f.bad)
             printf("  %lu of its pages cannot be used.\n", (unsigned long)f.bad);
     }
