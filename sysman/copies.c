@@ -68,10 +68,7 @@ bool copy_is_whole(const void *at, const struct copy *c)
     return sum(at, c->nbytes) == get((const unsigned char *)at + AT_CRC, 4);
 }
 
-bool copy_is_newer(uint64_t sequence, uint64_t than)
-{
-    return (int64_t)(sequence - than) > 0;
-}
+bool copy_is_newer(uint64_t sequence, uint64_t than) { return (int64_t)(sequence - than) > 0; }
 
 void copy_seal(void *at, const struct copy *c)
 {

@@ -9,8 +9,8 @@
 
 #include "sysman/config.h"
 
-#define COPY_HEADER 64u             /* bytes; the blob follows */
-#define COPY_UNIT   8192u           /* bytes: copies begin and end at multiples of it */
+#define COPY_HEADER 64u               /* bytes; the blob follows */
+#define COPY_UNIT   8192u             /* bytes: copies begin and end at multiples of it */
 #define COPY_BYTES  (10u * COPY_UNIT) /* the longest copy, rounded up to units */
 #define COPIES      2u
 

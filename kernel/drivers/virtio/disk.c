@@ -13,7 +13,7 @@
 #include "kernel/drivers/virtio/virtio.h"
 #include "mm/pool/pool.h"
 
-#define BATCH 16u  /* answers that an interrupt takes; the block layer's thread takes the rest */
+#define BATCH 16u /* answers that an interrupt takes; the block layer's thread takes the rest */
 
 struct own { /* the driver's part of a request, read and written by the device */
     struct blk_header header;
@@ -116,8 +116,8 @@ static int agree(struct virtio_disk *v)
     uint32_t has;
     uint64_t units;
 
-    virtio_negotiate(&v->device,
-                     VIRTIO_F_INDIRECT | BLK_F_SEGMENTS | BLK_F_READ_ONLY | BLK_F_BLOCK_SIZE | BLK_F_FLUSH);
+    virtio_negotiate(&v->device, VIRTIO_F_INDIRECT | BLK_F_SEGMENTS | BLK_F_READ_ONLY |
+                                     BLK_F_BLOCK_SIZE | BLK_F_FLUSH);
     has = v->device.features;
     if (!(has & VIRTIO_F_INDIRECT))
         return -EOPNOTSUPP;

@@ -144,7 +144,9 @@ def _write_tables(image, size: int, parts: list[tuple[str, uuid.UUID, int, int]]
         return HEADER.pack(*fields)
 
     # An MBR with one partition of the type "GPT", so that no other tool takes the disk for empty.
-    protective = struct.pack("<B3sB3sII", 0, b"\0\2\0", 0xEE, b"\xff\xff\xff", 1, min(last, 2**32 - 1))
+    protective = struct.pack(
+        "<B3sB3sII", 0, b"\0\2\0", 0xEE, b"\xff\xff\xff", 1, min(last, 2**32 - 1)
+    )
     image.seek(446)
     image.write(protective)
     image.seek(510)

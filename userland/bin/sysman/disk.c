@@ -106,8 +106,9 @@ bool disk_open(struct config *c, bool to_write)
     char path[32];
 
     if (!find(&d)) {
-        (void)fail("NOSYSDISK", "there is no system disk (scripts/run --system-disk): scripts/sysman "
-                                "on the host changes the file that scripts/run --config boots with");
+        (void)fail("NOSYSDISK",
+                   "there is no system disk (scripts/run --system-disk): scripts/sysman "
+                   "on the host changes the file that scripts/run --config boots with");
         return false;
     }
     snprintf(disk.name, sizeof(disk.name), "%s", d.name);
@@ -171,8 +172,9 @@ enum status disk_write(const struct config *c)
         status = fail("INVALID", "nothing is written: the configuration %s",
                       config_error_text(why));
     } else if (nbytes > disk.room) {
-        status = fail("NOROOM", "nothing is written: the configuration has %u bytes, and there is "
-                                "room for %u on %s",
+        status = fail("NOROOM",
+                      "nothing is written: the configuration has %u bytes, and there is "
+                      "room for %u on %s",
                       h.nbytes, disk.room - COPY_HEADER, disk.name);
     } else {
         copy_seal(buf, &h);

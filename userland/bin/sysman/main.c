@@ -14,8 +14,8 @@
 static enum status help(const struct command *c);
 static enum status leave(const struct command *c);
 
-#define ENTRY_QUALIFIERS                                                                       \
-    "SIZE= ALLOCATE NOALLOCATE ZERO NOZERO PAGE_TABLES NOPAGE_TABLES GLOBAL_SECTION "          \
+#define ENTRY_QUALIFIERS                                                              \
+    "SIZE= ALLOCATE NOALLOCATE ZERO NOZERO PAGE_TABLES NOPAGE_TABLES GLOBAL_SECTION " \
     "NOGLOBAL_SECTION GROUP= SYSGBL"
 
 /* A command: its verb, and the second word of those commands that have one. */
@@ -38,8 +38,8 @@ static const struct verb {
      "      /GROUP=n           the entry of group n (octal)\n"
      "      /SYSGBL            the entry of the system (default)\n"
      "      /NOGLOBAL_SECTION  the entry for a driver, which no section uses"},
-    {"RESERVED_MEMORY", "ADD", "name [size] [qualifiers]", 1, 2, ENTRY_QUALIFIERS " RAD=",
-     stored_add,
+    {"RESERVED_MEMORY", "ADD", "name [size] [qualifiers]", 1, 2,
+     ENTRY_QUALIFIERS " RAD=", stored_add,
      "Add an entry to the registry on the system disk; it counts from the next boot\n"
      "    on. Sizes are in MB.\n"
      "      /SIZE=n            the size, if it does not stand behind the name\n"

@@ -374,9 +374,9 @@ void registry_describe(const struct registry *g, uint32_t at, char *text, size_t
             n += (size_t)snprintf(text, size, "/SIZE=%lu %s %s %s%s%s", (unsigned long)e->megabytes,
                                   e->flags & RMD_ALLOC ? "/ALLOCATE" : "/NOALLOCATE",
                                   e->flags & RMD_ZERO ? "/ZERO" : "/NOZERO",
-                                  !is_global(e)                  ? ""
+                                  !is_global(e)                ? ""
                                   : e->flags & RMD_PAGE_TABLES ? "/PAGE_TABLES "
-                                                                 : "/NOPAGE_TABLES ",
+                                                               : "/NOPAGE_TABLES ",
                                   scope, rad);
         else if (n < size)
             n += (size_t)snprintf(text + n, size - n, "; and /SIZE=%lu%s",
