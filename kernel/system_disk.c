@@ -10,6 +10,7 @@
 #include "kernel/fs/ext4/ext4.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/page_file.h"
+#include "kernel/proc/run_hook.h"
 #include "sysman/params.h"
 
 _Static_assert(COPY_BYTES <= POLLED_MOST, "a copy is read at once");
@@ -57,6 +58,15 @@ void system_disk_page_file(void)
         complain(v, "the page file cannot be used", err);
 }
 
+/* What the next boot would do otherwise: to replay the journal. Somebody may still use the file
+ * system; then it stays mounted, and what was written is made safe (tree_sync()). */
+static void unmount(void)
+{
+    (void)tree_unmount(&(struct io_cred){0}, NULL, SYSTEM_DISK_PATH, false);
+}
+
+static struct run_hook at_the_end = {.ends = unmount};
+
 void system_disk_mount(void)
 {
     const struct block_volume *v = block_system(GPT_FILES);
@@ -73,4 +83,6 @@ void system_disk_mount(void)
         fs->end(fs);
     if (err)
         complain(v, "the file system cannot be mounted", err);
+    else
+        run_hook_register(&at_the_end);
 }

@@ -379,8 +379,8 @@ def test_rescue(tmp_path: Path) -> None:
 
 
 def test_damaged_disks(tmp_path: Path) -> None:
-    """Disks that are no system disks, however damaged, and after them one whose newer copy was torn;
-    it is repaired by the next change, which leaves the good copy alone."""
+    """Disks that are no system disks, however damaged, and after them one whose newer copy was
+    torn; it is repaired by the next change, which leaves the good copy alone."""
     both = tmp_path / "both tables are damaged"
     data = bytearray(made(tmp_path / "disk").read_bytes())
     for at in (512 + 40, len(data) - 512 + 40):

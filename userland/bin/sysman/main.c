@@ -40,14 +40,14 @@ static const struct verb {
      "      /NOGLOBAL_SECTION  the entry for a driver, which no section uses"},
     {"RESERVED_MEMORY", "ADD", "name [size] [qualifiers]", 1, 2,
      ENTRY_QUALIFIERS " RAD=", stored_add,
-     "Add an entry to the registry on the system disk; it counts from the next boot\n"
-     "    on. Sizes are in MB.\n"
+     "Add an entry to the registry on the system disk; it counts from the next\n"
+     "    boot on. Sizes are in MB.\n"
      "      /SIZE=n            the size, if it does not stand behind the name\n"
      "      /[NO]ALLOCATE      take contiguous, aligned pages at boot (default: no)\n"
      "      /[NO]ZERO          zero them at boot; implies /ALLOCATE (default: no)\n"
      "      /[NO]PAGE_TABLES   reserve shared page tables too (default: yes)\n"
      "      /[NO]GLOBAL_SECTION  for a section (default), or for a driver\n"
-     "      /GROUP=n /SYSGBL   for a section of that UIC group (octal), or of the system\n"
+     "      /GROUP=n /SYSGBL   for a section of that UIC group (octal), or of all\n"
      "      /RAD=n             the domain that the pages should come from"},
     {"RESERVED_MEMORY", "MODIFY", "name [qualifiers]", 1, 1,
      ENTRY_QUALIFIERS " RAD= NEW_RAD= NONEW_RAD", stored_modify,
@@ -69,8 +69,8 @@ static const struct verb {
      "      /CURRENT           the values on the system disk"},
     {"PARAMETERS", "SET", "name value", 1, 2, "CURRENT DEFAULT", parameters_set,
      "Set a dynamic parameter; it takes effect at once and lasts until the next\n"
-     "    boot. After USE: set a parameter in the work area. The value may have %X, %O\n"
-     "    or 0x before it and K, M, G or T after it.\n"
+     "    boot. After USE: set a parameter in the work area. The value may have %X,\n"
+     "    %O or 0x before it and K, M, G or T after it.\n"
      "      /CURRENT           set it on the system disk, from the next boot on\n"
      "      /DEFAULT           instead of a value: the default"},
     {"PARAMETERS", "USE", "[ACTIVE | CURRENT | DEFAULT]", 0, 1, "", parameters_use,

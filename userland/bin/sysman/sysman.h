@@ -1,7 +1,7 @@
 /*
  * sysman: shows and changes the reservations and system parameters of the running system, and the
- * configuration on the system disk, which the next boot reads. The commands have the syntax of those
- * of scripts/sysman, which edits a configuration in a file of the host.
+ * configuration on the system disk, which the next boot reads. The commands have the syntax of
+ * those of scripts/sysman, which edits a configuration in a file of the host.
  */
 #ifndef SYSMAN_H
 #define SYSMAN_H
