@@ -13,7 +13,8 @@ import pytest
 from lib import gpt
 from lib.guest import Done, run_guest
 from lib.write_log import cut, read_log
-from megalith.run import system_disk
+from megalith.run import image, system_disk
+from megalith.run.command import parser
 from megalith.run.machine import MachineError
 from megalith.run.paths import TOP
 from test_disks import fault
@@ -34,9 +35,9 @@ def made(path: Path, how: str = "files=16M,page=0") -> Path:
 
 
 def partition_of(disk: Path) -> bytes:
-    with disk.open("rb") as image:
-        image.seek(CONFIG_AT)
-        return image.read(system_disk.CONFIG_BYTES)
+    with disk.open("rb") as file:
+        file.seek(CONFIG_AT)
+        return file.read(system_disk.CONFIG_BYTES)
 
 
 def configuration_of(disk: Path) -> tuple[int, Configuration]:
@@ -46,10 +47,10 @@ def configuration_of(disk: Path) -> tuple[int, Configuration]:
 
 def write(disk: Path, *parts: tuple[int, bytes]) -> None:
     """Write at offsets of the configuration partition."""
-    with disk.open("r+b") as image:
+    with disk.open("r+b") as file:
         for at, data in parts:
-            image.seek(CONFIG_AT + at)
-            image.write(data)
+            file.seek(CONFIG_AT + at)
+            file.write(data)
 
 
 def store(disk: Path, configuration: Configuration, number: int = 2) -> Path:
@@ -104,6 +105,21 @@ def test_wrong_sizes(how: str) -> None:
 def test_no_image_to_read(tmp_path: Path) -> None:
     with pytest.raises(MachineError):
         system_disk.parse(f"{tmp_path}/nosuch:ro").ready()
+
+
+def test_parameter_of_the_host(tmp_path: Path) -> None:
+    """scripts/run --tb-model asks for parameters before the boot."""
+    configuration = Configuration()
+    configuration.set_parameter("RADS=4")
+    disk = store(made(tmp_path / "disk"), configuration)
+
+    def rads(*words: str) -> int:
+        return image.parameter(parser().parse_args(["--system-disk", str(disk), *words]), "RADS")
+
+    assert rads() == 4
+    assert rads("--set", "RADS=2") == 2
+    disk.write_bytes(bytes(MIB))
+    assert rads() == 0
 
 
 # ---- the guest's rules are those of the host ----
@@ -259,8 +275,14 @@ def test_changes(tmp_path: Path) -> None:
         "show parameter gblsections",
         "show parameter paged_lal_size",
         "cat /proc/mounts",
+        *(f"sysman res add P{k} 1 &" for k in range(6)),  # at the same time
+        "wait",
     )
     text = done.expect(0).text
+    number, configuration = configuration_of(disk)
+    assert number == 1 + len(CHANGES) + 6
+    names = {entry.name for entry in configuration.reservations}
+    assert names >= {f"P{k}" for k in range(6)} and len(names) == 9
     assert f"vda: configuration number {1 + len(CHANGES)}\n" in done.console
     assert re.search(r"DBCACHE +SYSGBL +8192 +0  Allocated", text)
     assert re.search(r"SCRATCH +SYSGBL +4096 +0  Fluid", text)
@@ -396,7 +418,7 @@ def test_damaged_disks(tmp_path: Path) -> None:
     disk = store(tmp_path / "disk", configuration)
     torn = copies.copy(3, expected().to_bytes())
     write(disk, (0, torn[:-8]))
-    words = [w for image in (both, apart, small, empty, disk) for w in ("--disk", str(image))]
+    words = [w for path in (both, apart, small, empty, disk) for w in ("--disk", str(path))]
     script = "sysman par show gblsections; sysman res add X 1 2>&1; show device"
     done = run_guest("/bin/sh", "-c", script, options=words, smp=1).expect(0)
     assert "vda: the partition table is damaged: no configuration is read from it" in done.console
@@ -412,10 +434,14 @@ def test_damaged_disks(tmp_path: Path) -> None:
 
 
 def test_no_good_copy(tmp_path: Path) -> None:
-    disk = made(tmp_path / "disk")
+    """Nor a good file system or page file: the boot goes on all the same."""
+    disk = made(tmp_path / "disk", "files=16M,page=1M")
     write(disk, (0, b"x"), (copies.room(system_disk.CONFIG_BYTES), b"x" * 1000))
+    write(disk, (MIB, b"x" * 8192), (17 * MIB, b"x" * 8192))
     done = guest(disk, "sysman res list", "sysman res add X 1", "sysman res list").expect(0)
     assert "vda: no copy of the configuration is good: the defaults are used" in done.console
+    assert "vda2: the file system cannot be mounted: " in done.console
+    assert "vda3: the page file cannot be used: " in done.console
     assert done.text.count("%SYSMAN-W-DAMAGED, vda1") == 2
     assert "1 entries, 1 MB" in done.text
     wanted = Configuration()
@@ -427,9 +453,8 @@ def test_full_partition(tmp_path: Path) -> None:
     """Copies have 8 KiB each: an entry more than fits is refused, and what was there stays."""
     disk = tmp_path / "disk"
     parts = {1: (64, 2 * copies.UNIT // gpt.SECTOR)}
-    image = gpt.image(4096, parts)
-    image = bytes(image).replace(gpt.LINUX, system_disk.TYPE_CONFIG.bytes_le)
-    data = bytearray(image)
+    plain = bytes(gpt.image(4096, parts))
+    data = bytearray(plain.replace(gpt.LINUX, system_disk.TYPE_CONFIG.bytes_le))
     entries = bytes(data[2 * 512 : 2 * 512 + 16384])
     for lba, other, table in ((1, 4095, 2), (4095, 1, 4095 - 32)):
         data[lba * 512 : lba * 512 + 512] = gpt.header(lba, other, 4096, table, entries)
@@ -523,11 +548,10 @@ def test_power_cuts(tmp_path: Path) -> None:
     assert seen >= {0, 1}
     # One of them boots: a change of which a part was written.
     torn = next(k for k in range(len(writes) // 2, len(writes)) if writes[k].data)
-    image = bytearray(cut(before, writes[:torn], torn, draw))
-    part_of_it = writes[torn].data[:100]
-    image[writes[torn].offset : writes[torn].offset + 100] = part_of_it
-    disk.write_bytes(image)
+    left = bytearray(cut(before, writes[:torn], torn, draw))
+    left[writes[torn].offset : writes[torn].offset + 100] = writes[torn].data[:100]
+    disk.write_bytes(left)
     number, configuration = configuration_of(disk)
-    done = guest(disk, "sysman res list", options=("--disk-fault", fault("write_aio", sector=0)))
+    done = guest(disk, "sysman res list")
     assert f"vda: configuration number {number}\n" in done.expect(0).console
     assert f"{len(configuration.reservations)} entries" in done.text

@@ -148,7 +148,7 @@ static uint32_t copy_of(uint64_t sequence, int64_t value, uint32_t entries)
 
 static unsigned char *place_of(unsigned n)
 {
-    return image + (size_t)FIRST * 512 + (size_t)n * copy_room((uint64_t)PART * 512);
+    return image + (size_t)FIRST * sector_bytes + (size_t)n * copy_room((uint64_t)PART * 512);
 }
 
 static void write_copy(unsigned n, uint64_t sequence, int64_t value, uint32_t entries)
@@ -270,7 +270,27 @@ static void test_sizes(void)
     }
 }
 
-static void overlap(void)
+static void test_large_sectors(void)
+{
+    make(PART);
+    memset(image, 0, sizeof(image));
+    memset(table, 0, sizeof(table));
+    sector_bytes = 4096;
+    sectors = sizeof(image) / sector_bytes;
+    entry(0, config_type, FIRST, PART / 8);
+    header(1, TABLE);
+    header(sectors - 1, sectors - 5);
+    write_copy(0, 1, 45, 3);
+    ok(look() == BOOT_DISK_CONFIG && value_found() == 45, "sectors of 4 KiB");
+    write_copy(1, 2, 46, CONFIG_MAX_RESERVED);
+    ok(look() == BOOT_DISK_CONFIG && found.registry.count == CONFIG_MAX_RESERVED &&
+           value_found() == 46,
+       "the second copy there");
+    image[sector_bytes + 60] ^= 1;
+    ok(look() == BOOT_DISK_CONFIG, "the second table there");
+}
+
+static void test_overlap(void)
 {
     make(PART);
     write_copy(0, 1, 51, 0);
@@ -345,7 +365,8 @@ int main(void)
     test_refused_blob();
     test_power_cuts();
     test_sizes();
-    overlap();
+    test_large_sectors();
+    test_overlap();
     test_errors();
     test_damage();
     free(buf);

@@ -13,8 +13,9 @@
 #include "kernel/drivers/virtio/blk.h"
 #include "kernel/drivers/virtio/ring.h"
 
-/* How long a device may take: by the clock, and at least so many looks at the ring, about 10^9
- * instructions, where the clock counts instructions and the host cannot keep up with it. */
+/* How long a disk may take for all that is read from it: by the clock, and at least so many looks
+ * at the ring, about 10^9 instructions, where the clock counts instructions and the host cannot
+ * keep up with it. */
 #define PATIENCE_NS    UINT64_C(5000000000)
 #define PATIENCE_LOOKS 20000000u
 
@@ -33,8 +34,10 @@ static struct { /* one CPU, at boot; the device reads and writes some of it */
     uint64_t status; /* one byte is the device's */
     struct virtio_segment table[3];
     uint32_t sector_bytes;
-    bool silent;    /* the device has not answered in time */
-    bool disobeyed; /* it was told to stop, and did not */
+    uint64_t end_ns; /* when patience ends ... */
+    uint64_t looks;  /* if so many looks were in vain */
+    bool silent;     /* the device has not answered in time */
+    bool disobeyed;  /* it was told to stop, and did not */
 } polled;
 
 int polled_begin(unsigned n, uint64_t *sectors, uint32_t *sector_bytes)
@@ -62,6 +65,8 @@ int polled_begin(unsigned n, uint64_t *sectors, uint32_t *sector_bytes)
     polled.ring.owner = polled.owner;
     polled.ring.free = polled.free;
     polled.silent = false;
+    polled.looks = 0;
+    polled.end_ns = clock_read_ns() + PATIENCE_NS;
     ring_init(&polled.ring, polled.memory, size, 0);
     polled.ring.available->flags = NO_INTERRUPT;
     virtio_queue_place(d, &polled.ring);
@@ -74,10 +79,9 @@ int polled_begin(unsigned n, uint64_t *sectors, uint32_t *sector_bytes)
 /* Wait for the answer. Returns how many bytes the device has written; 0: it is silent. */
 static uint32_t answer(void)
 {
-    uint64_t end = clock_read_ns() + PATIENCE_NS;
     uint32_t nbytes = 0, bad = 0;
 
-    for (uint64_t looks = 0; looks < PATIENCE_LOOKS || clock_read_ns() < end; looks++)
+    for (; polled.looks < PATIENCE_LOOKS || clock_read_ns() < polled.end_ns; polled.looks++)
         if (virtio_queue_answered(&polled.ring) &&
             virtio_queue_take(&polled.ring, &nbytes, &bad) != NULL)
             return nbytes;

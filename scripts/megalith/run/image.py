@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from megalith.run import system_disk
 from megalith.run.initrd import Archive
 from megalith.run.libraries import libraries_of
 from megalith.run.paths import INITRD, SMALL_INITRD, STRIPPED, TOP
@@ -45,7 +46,12 @@ def configuration(options: argparse.Namespace) -> Configuration | None:
 def parameter(options: argparse.Namespace, name: str) -> int:
     """The value of a system parameter whose default is 0. Raises SysmanError, OSError."""
     wanted = configuration(options)
-    return wanted.parameters.get(name, 0) if wanted else 0
+    if wanted and name in wanted.parameters:
+        return wanted.parameters[name]
+    disk = options.system_disk
+    if disk is None or options.config or not disk.image.exists():
+        return 0
+    return system_disk.configuration(disk.image).parameters.get(name, 0)
 
 
 def _for_tests() -> bool:

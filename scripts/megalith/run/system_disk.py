@@ -13,8 +13,12 @@ import uuid
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from megalith.run.machine import Disk, MachineError, parse_size
+
+if TYPE_CHECKING:
+    from sysman.configuration import Configuration
 
 SECTOR = 512
 MIB = 1 << 20
@@ -39,6 +43,8 @@ TYPE_PAGE = uuid.UUID("0657FD6D-A4AB-43C4-84E5-0933C84B4F4F")
 
 ENTRIES, ENTRY = 128, struct.Struct("<16s16sQQQ72s")
 TABLE = ENTRIES * ENTRY.size // SECTOR  # sectors of a table
+TABLE_AT = 2  # its first sector
+COPIES_MOST = MIB  # bytes in which both copies are
 HEADER = struct.Struct("<8sIIIIQQQQ16sQIII")
 PAGE = 8192
 SWAP = struct.Struct("<III16s16s")  # at 1024 of the first page
@@ -65,7 +71,11 @@ def parse(text: str) -> SystemDisk:
     """IMG[:files=SIZE][,page=SIZE][,ro]. Raises ValueError."""
     name, separator, how = text.rpartition(":")
     if not separator or Path(text).exists():
-        return SystemDisk(Path(text))
+        name, how = text, ""
+    if Path(name).exists() and not Path(name).is_file():
+        raise ValueError(f"{name} is there, and no file")
+    if not how:
+        return SystemDisk(Path(name))
     sizes = {"files": FILES_BYTES, "page": PAGE_BYTES}
     least = {"files": FILES_MIN, "page": PAGE_MIN}
     read_only = False
@@ -82,6 +92,29 @@ def parse(text: str) -> SystemDisk:
         else:
             raise ValueError(f"'{word}' is not files=SIZE, page=SIZE or ro")
     return SystemDisk(Path(name), sizes["files"], sizes["page"], read_only)
+
+
+def configuration(path: Path) -> Configuration:
+    """What the next boot reads from an image with sectors of 512 bytes, by the first table; empty
+    if that cannot be said. Raises OSError."""
+    from sysman import copies
+    from sysman.configuration import Configuration
+    from sysman.errors import SysmanError
+
+    with path.open("rb") as image:
+        image.seek(TABLE_AT * SECTOR)
+        entries = image.read(ENTRIES * ENTRY.size)
+        for at in range(0, len(entries) - ENTRY.size + 1, ENTRY.size):
+            kind, _, first, last, _, _ = ENTRY.unpack_from(entries, at)
+            if kind != TYPE_CONFIG.bytes_le or last < first:
+                continue
+            image.seek(first * SECTOR)
+            partition = image.read(min((last - first + 1) * SECTOR, COPIES_MOST))
+            try:
+                return Configuration.from_bytes(copies.newest(partition)[1])
+            except SysmanError:
+                break
+    return Configuration()
 
 
 def make(disk: SystemDisk) -> None:
@@ -151,7 +184,7 @@ def _write_tables(image, size: int, parts: list[tuple[str, uuid.UUID, int, int]]
     image.write(protective)
     image.seek(510)
     image.write(b"\x55\xaa")
-    for lba, other, table in ((1, last, 2), (last, 1, last - TABLE)):
+    for lba, other, table in ((1, last, TABLE_AT), (last, 1, last - TABLE)):
         crc = zlib.crc32(header(lba, other, table))
         image.seek(lba * SECTOR)
         image.write(header(lba, other, table, crc))
