@@ -269,6 +269,15 @@ $(B)/user/$(1): $(patsubst %,$(B)/user/%.o,$(wildcard userland/$(1).c userland/$
 endef
 $(foreach p,$(USER_NAMES),$(eval $(call user_program,$(p))))
 
+# sysman reads and writes the configuration with the kernel's own parser.
+SYSMAN_OBJ := $(addprefix $(B)/user/sysman/,config.c.o copies.c.o)
+$(B)/user/bin/sysman: $(SYSMAN_OBJ)
+$(SYSMAN_OBJ) $(B)/user/userland/bin/sysman/%.o: UCPPFLAGS += -I.
+$(SYSMAN_OBJ): $(B)/user/sysman/%.c.o: sysman/%.c $(B)/flags/user | $(SETUP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(UCFLAGS) $(UCPPFLAGS) -MMD -MP -c $< -o $@
+
 # Conformance programs know nothing of Megalith, and are in no initrd: tests add them. They make
 # calls with bad arguments on purpose.
 CONFORMANCE := $(patsubst userland/%.c,$(B)/user/%,$(sort $(wildcard userland/conformance/*.c)))

@@ -1,14 +1,17 @@
 /*
- * The configuration blob at boot. One static copy is parsed into, so nothing is allocated; a blob
- * that is missing or invalid leaves the registry empty and the parameters at their defaults.
+ * The configuration at boot: blobs of the initrd and of the system disk. They are parsed into
+ * static memory, so nothing is allocated; a blob that is missing or invalid leaves the registry
+ * empty and the parameters at their defaults.
  */
 #include "kernel/boot_config.h"
 
 #include "kernel/base/cpio.h"
 #include "kernel/base/printk.h"
+#include "kernel/base/string.h"
 #include "sysman/params.h"
 
-static struct config config; /* constant after boot */
+/* Constant after boot: what lasts, and what counts instead for this boot. */
+static struct config config, override;
 
 static void complain(const struct config_param *p, enum sysparam_status why)
 {
@@ -19,19 +22,79 @@ static void complain(const struct config_param *p, enum sysparam_status why)
                (long)p->value);
 }
 
-const struct registry *boot_config(const void *initrd, size_t nbytes)
+/* Parse a file of the initrd. False: there is none. */
+static bool read_blob(const void *initrd, size_t nbytes, const char *name, struct config *out)
 {
     struct cpio_entry blob;
     struct config_result result;
 
-    if (nbytes == 0 || !cpio_find(initrd, nbytes, "boot/config", &blob))
-        return &config.registry;
-    result = config_parse(blob.data, blob.nbytes, &config);
-    if (result.error) {
+    out->nparams = out->registry.count = 0;
+    if (nbytes == 0 || !cpio_find(initrd, nbytes, name, &blob))
+        return false;
+    result = config_parse(blob.data, blob.nbytes, out);
+    if (result.error)
         printk("sysman: the configuration blob %s at offset %u: it is ignored\n",
                config_error_text(result.error), result.offset);
-        return &config.registry;
+    return true;
+}
+
+static bool is_minimal(const struct config *c)
+{
+    for (uint32_t k = 0; k < c->nparams; k++)
+        if (sysparam_find(c->params[k].name) == SYSPARAM_STARTUP_P1 && c->params[k].value == 1)
+            return true;
+    return false;
+}
+
+/* Number of records of the entry that begins with record `at`: its own and those of its parts. */
+static uint32_t records(const struct registry *g, uint32_t at)
+{
+    uint32_t n = 1;
+
+    while (at + n < g->count && (g->entries[at + n].flags & RMD_EXTENDS))
+        n++;
+    return n;
+}
+
+static void remove_entry(struct registry *g, const struct registry_entry *like)
+{
+    for (uint32_t at = 0, n; at < g->count; at += n) {
+        const struct registry_entry *e = &g->entries[at];
+
+        n = records(g, at);
+        if (strcmp(e->name, like->name) != 0 || e->group != like->group ||
+            (e->flags & RMD_GROUP) != (like->flags & RMD_GROUP))
+            continue;
+        memmove(&g->entries[at], &g->entries[at + n], (g->count - at - n) * sizeof(*e));
+        g->count -= n;
+        return;
     }
+}
+
+/* Entries of the second registry count instead of those of the first that have their names. */
+static void merge(struct registry *g, const struct registry *more)
+{
+    for (uint32_t at = 0, n; at < more->count; at += n) {
+        n = records(more, at);
+        remove_entry(g, &more->entries[at]);
+        if (n > CONFIG_MAX_RESERVED - g->count) {
+            printk("sysman: no room for the entry %s: it is ignored\n", more->entries[at].name);
+            continue;
+        }
+        memcpy(&g->entries[g->count], &more->entries[at], n * sizeof(more->entries[0]));
+        g->count += n;
+    }
+}
+
+const struct registry *boot_config(const void *initrd, size_t nbytes,
+                                   bool (*disk)(struct config *out))
+{
+    (void)read_blob(initrd, nbytes, "boot/override", &override);
+    if (!read_blob(initrd, nbytes, "boot/config", &config) && disk && !is_minimal(&override) &&
+        !disk(&config))
+        config.nparams = config.registry.count = 0;
     sysparam_boot_apply(&config, complain);
+    sysparam_boot_apply(&override, complain);
+    merge(&config.registry, &override.registry);
     return &config.registry;
 }

@@ -2,11 +2,11 @@
  * The boot sequence. It runs on the primary CPU; each step may use what the steps before it have
  * set up:
  *
- *   1. configuration blob, wall clock;
+ *   1. PCI, configuration (of the initrd, or polled from the system disk), wall clock;
  *   2. memory clusters and PFN database;
  *   3. system page tables, nonpaged pool, kernel stacks;
  *   4. scheduler: from here on this is a thread, which may wait;
- *   5. interrupts, interval clock, PCI;
+ *   5. interrupts, interval clock;
  *   6. the other CPUs;
  *   7. reservations of the registry;
  *   8. paged pool, sections, logical names;
@@ -59,6 +59,7 @@
 #include "kernel/sys/posix/socket.h"
 #include "kernel/sys/procfs/procfs.h"
 #include "kernel/sys/vms/calls.h"
+#include "kernel/system_disk.h"
 #include "kernel/test/test.h"
 #include "kernel/trace/trace.h"
 #include "mm/check/census.h"
@@ -233,7 +234,8 @@ void kernel_main(const struct boot_cpus *boot)
     thread_self()->account = account_system;
     tb_model_boot();
     initrd = boot_initrd(&initrd_bytes);
-    const struct registry *registry = boot_config(initrd, initrd_bytes);
+    pci_boot();
+    const struct registry *registry = boot_config(initrd, initrd_bytes, system_disk_config);
 
     wall_clock_boot();
 
@@ -251,7 +253,6 @@ void kernel_main(const struct boot_cpus *boot)
     interval_boot();
 
     schedule_boot();
-    pci_boot();
     boot->start_others(system_root_pfn, MAX_CPUS);
     printk("CPUs: %u online\n", cpu_count);
     random_boot();
@@ -278,6 +279,7 @@ void kernel_main(const struct boot_cpus *boot)
     virtio_disk_boot();
     ide_boot();
     page_out_boot();
+    system_disk_page_file();
     io_boot(initrd, initrd_bytes);
     socket_boot();
     posix_socket_boot();
@@ -289,6 +291,7 @@ void kernel_main(const struct boot_cpus *boot)
     procfs_boot();
     vms_names_boot();
     shares_boot();
+    system_disk_mount();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))
         stream_input_ends();
     trace_boot();

@@ -138,7 +138,8 @@ def test_whole(disk: Path, tmp_path: Path) -> None:
     sizes = [12 * MIB, MIB, SECTOR, MIB + SECTOR]
     assert [row[0] for row in rows] == ["vda", "vdb", "vdc", "vdd"]
     assert [int(row[3]) * SECTOR for row in rows] == sizes
-    assert done.console.count("vd") == 1 and "used as a whole" in done.console
+    assert done.console.count("vd") == 2 and "used as a whole" in done.console
+    assert "vda: the partition table is damaged: no configuration is read" in done.console
 
 
 def fault(event: str, **more: object) -> str:
@@ -202,8 +203,9 @@ def test_silent(disk: Path, tmp_path: Path) -> None:
     """A disk that answers nothing has failed after half a minute of the guest's clock, which does
     not wait for the host here."""
     options = ["--icount", "--disk", str(disk), "--disk", str(other_disk(tmp_path))]
-    # The table and the first read are the burst; the next one would be served after a day.
-    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=20000"]
+    # The table, which is read twice, and the first read are the burst; the next one would be served
+    # after a day.
+    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=40000"]
     done = run_guest("/tests/disk", "silent", options=options, timeout=600).expect(0)
     check_tap(done.text)
     assert "vda: no answer: the device has failed" in done.console
@@ -211,7 +213,7 @@ def test_silent(disk: Path, tmp_path: Path) -> None:
 
 def test_aio_silent(disk: Path) -> None:
     options = ["--icount", "--disk", str(disk)]
-    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=20000"]
+    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=40000"]
     done = run_guest("/tests/aio", "silent", options=options, timeout=600).expect(0)
     check_tap(done.text)
 

@@ -279,6 +279,7 @@ def test_power_cuts(tmp_path: Path) -> None:
     run_guest(*command, options=options, timeout=300, validate=False).expect(0)
     writes = read_log(log)
     marks = (PART_FIRST + sectors) * gpt.SECTOR
+    assert sum(write.offset == marks and bool(write.data) for write in writes) == rounds
     draw = random.Random(1)
     names, doubles = [], []
     for k in range(CUTS):

@@ -93,7 +93,7 @@ def test_reservations_are_shown(answers):
         ("res free DRIVER /nog/sys", "%SYSMAN-E-CONFLICT"),
         ("res free DRIVER/noglobal", "%SYSMAN-I-FREED, DRIVER: 1024 pages"),
         ('res free "A/B" ! quoted', "%SYSMAN-I-FREED, A/B: 512 pages"),
-        ("res add X 1", "%SYSMAN-E-HOST"),
+        ("res add X 1", "%SYSMAN-E-NOSYSDISK"),
         ("res", "%SYSMAN-E-IVVERB, RESERVED_MEMORY needs one more word"),
         ("par s gblpages", "%SYSMAN-E-ABKEYW, 's' is ambiguous"),
         ("par set gblpages 512K", "%SYSMAN-I-SET, GBLPAGES is 524288"),

@@ -87,6 +87,7 @@ struct block_driver {
 struct block_volume {
     struct block_disk *disk; /* NULL: there is none; all constant after boot */
     uint64_t first, sectors; /* of the disk */
+    uint8_t kind;            /* enum gpt_kind of a partition, by its type */
     char name[BLOCK_NAME];
 };
 
@@ -101,7 +102,8 @@ struct block_disk {
     uint64_t sectors;
     uint32_t sector_bytes; /* a power of two from BLOCK_SECTOR to PAGE_SIZE */
     bool read_only;
-    bool has_cache; /* what was written is safe only after a flush */
+    bool read_at_boot; /* by the boot, before its driver is up: it may be the system disk */
+    bool has_cache;    /* what was written is safe only after a flush */
     /* What follows is the block layer's. */
     uint32_t number;                           /* constant, as are the next two */
     uint32_t sector_shift;                     /* sector_bytes is 1 << sector_shift */
@@ -147,6 +149,10 @@ void block_wake(void);
 
 /* The volume of a device number's minor part; NULL: there is none. Any IPL. */
 struct block_volume *block_volume(unsigned minor);
+/* The first partition of a kind (enum gpt_kind) of the system disk, which is the first disk that
+ * the boot reads and that has a configuration partition. NULL: there is none. Any IPL; after the
+ * scans. */
+struct block_volume *block_system(unsigned kind);
 /* The index-th disk; NULL: there are no more. Any IPL. */
 struct block_disk *block_disk(unsigned index);
 

@@ -113,29 +113,9 @@ int block_register(struct block_disk *d)
     return ndisks == 1 ? first_disk() : 0;
 }
 
-/* Read the table whose header is in sector lba; buf has a page. 0, -ENOENT, -EINVAL, or the error
- * of a read. */
-static int read_table(struct block_volume *v, uint64_t lba, struct gpt *g, void *buf)
+static int read_volume(void *v, uint64_t sector, void *buf, uint32_t nbytes)
 {
-    uint32_t size = v->disk->sector_bytes;
-    int err = block_read(v, lba, buf, size);
-    uint64_t at;
-
-    if (!err)
-        err = gpt_header(g, buf, size, lba, v->sectors);
-    if (err)
-        return err;
-    for (at = g->table; gpt_entries_left(g); at += PAGE_SIZE / size) {
-        uint64_t n = MIN((gpt_entries_left(g) + size - 1) / size, PAGE_SIZE / size);
-
-        if (n > v->sectors - MIN(at, v->sectors))
-            return -EINVAL;
-        err = block_read(v, at, buf, (uint32_t)n * size);
-        if (err)
-            return err;
-        gpt_feed(g, buf, n * size);
-    }
-    return gpt_end(g);
+    return block_read(v, sector, buf, nbytes);
 }
 
 static void name_partitions(struct block_disk *d, const struct gpt *g)
@@ -145,7 +125,9 @@ static void name_partitions(struct block_disk *d, const struct gpt *g)
 
         if (!g->part[k].sectors)
             continue;
-        *v = (struct block_volume){d, g->part[k].first, g->part[k].sectors, ""};
+        *v = (struct block_volume){
+            .disk = d, .first = g->part[k].first, .sectors = g->part[k].sectors};
+        v->kind = (uint8_t)g->part[k].kind;
         format(v->name, BLOCK_NAME, "%s%u", d->volume[0].name, k + 1);
     }
     if (g->ignored)
@@ -156,33 +138,53 @@ static void name_partitions(struct block_disk *d, const struct gpt *g)
 void block_scan(struct block_disk *d)
 {
     struct block_volume *v = &d->volume[0];
-    void *buf = npp_alloc(PAGE_SIZE);
+    struct gpt_disk disk = {.sectors = v->sectors,
+                            .sector_bytes = d->sector_bytes,
+                            .read = read_volume,
+                            .arg = v,
+                            .buf = npp_alloc(GPT_CHUNK)};
     struct gpt *g = npp_alloc(sizeof(*g));
-    int err = -ENOMEM, second;
+    int err = -ENOMEM, tables[2];
 
-    if (buf && g && v->sectors < 3) {
-        err = -ENOENT; /* no room for a table */
-    } else if (buf && g) {
-        err = read_table(v, 1, g, buf);
-        if (err && (second = read_table(v, v->sectors - 1, g, buf)) != -ENOENT) {
+    _Static_assert(GPT_CHUNK <= PAGE_SIZE, "what block_read() reads at once");
+    if (disk.buf && g) {
+        err = gpt_read(g, &disk, tables);
+        if (tables[0] && tables[1] != -ENOENT)
             printk("%s: the first partition table is damaged%s\n", v->name,
-                   second ? ", and so is the second: the disk is used as a whole"
-                          : "; the second is used");
-            err = second;
-        } else if (err && err != -ENOENT) {
+                   err ? ", and so is the second: the disk is used as a whole"
+                       : "; the second is used");
+        else if (err && err != -ENOENT)
             printk("%s: the partition table is damaged or cannot be read: the disk is used as a "
                    "whole\n",
                    v->name);
-        }
+    } else {
+        printk("%s: no memory to read its partitions\n", v->name);
     }
     if (!err)
         name_partitions(d, g);
-    if (err == -ENOMEM)
-        printk("%s: no memory to read its partitions\n", v->name);
     if (g)
         npp_free(g, sizeof(*g));
-    if (buf)
-        npp_free(buf, PAGE_SIZE);
+    if (disk.buf)
+        npp_free(disk.buf, GPT_CHUNK);
+}
+
+struct block_volume *block_system(unsigned kind)
+{
+    struct block_disk *d;
+
+    for (unsigned k = 0; (d = block_disk(k)) != NULL; k++) {
+        struct block_volume *wanted = NULL;
+        bool is_system = false;
+
+        for (unsigned j = BLOCK_VOLUMES - 1; d->read_at_boot && j > 0; j--) {
+            is_system |= d->volume[j].disk && d->volume[j].kind == GPT_CONFIG;
+            if (d->volume[j].disk && d->volume[j].kind == kind)
+                wanted = &d->volume[j];
+        }
+        if (is_system)
+            return wanted;
+    }
+    return NULL;
 }
 
 void block_validate(struct validate *v)

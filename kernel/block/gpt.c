@@ -89,6 +89,30 @@ int gpt_header(struct gpt *g, const void *at, size_t n, uint64_t lba, uint64_t s
     return 0;
 }
 
+/* Types of partitions, with their bytes as they are in an entry. */
+static enum gpt_kind kind_of(const uint8_t *type)
+{
+    static const struct {
+        uint8_t type[16];
+        enum gpt_kind kind;
+    } kinds[] = {
+        {{0x60, 0x18, 0x1B, 0x60, 0x9C, 0xD1, 0x65, 0x47, 0x81, 0xF5, 0xE1, 0x60, 0x94, 0x90, 0x5E,
+          0x38},
+         GPT_CONFIG},
+        {{0xAF, 0x3D, 0xC6, 0x0F, 0x83, 0x84, 0x72, 0x47, 0x8E, 0x79, 0x3D, 0x69, 0xD8, 0x47, 0x7D,
+          0xE4},
+         GPT_FILES},
+        {{0x6D, 0xFD, 0x57, 0x06, 0xAB, 0xA4, 0xC4, 0x43, 0x84, 0xE5, 0x09, 0x33, 0xC8, 0x4B, 0x4F,
+          0x4F},
+         GPT_PAGING},
+    };
+
+    for (unsigned k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+        if (memcmp(kinds[k].type, type, sizeof(kinds[k].type)) == 0)
+            return kinds[k].kind;
+    return GPT_OTHER;
+}
+
 static void feed_entry(struct gpt *g, const uint8_t *p)
 {
     static const uint8_t none[16];
@@ -108,7 +132,7 @@ static void feed_entry(struct gpt *g, const uint8_t *p)
         if (g->part[k].sectors && g->part[k].first <= last &&
             first <= g->part[k].first + (g->part[k].sectors - 1))
             g->bad = true;
-    g->part[g->fed] = (struct gpt_part){first, last - first + 1};
+    g->part[g->fed] = (struct gpt_part){first, last - first + 1, kind_of(p + ENTRY_TYPE)};
 }
 
 void gpt_feed(struct gpt *g, const void *at, size_t n)
@@ -125,4 +149,40 @@ void gpt_feed(struct gpt *g, const void *at, size_t n)
 int gpt_end(const struct gpt *g)
 {
     return g->fed == g->count && g->sum == g->crc && !g->bad ? 0 : -EINVAL;
+}
+
+/* Read the table whose header is in sector lba. 0, -ENOENT, -EINVAL, or the error of a read. */
+static int read_table(struct gpt *g, const struct gpt_disk *d, uint64_t lba)
+{
+    uint32_t size = d->sector_bytes, most = GPT_CHUNK / size;
+    int err = d->read(d->arg, lba, d->buf, size);
+
+    if (!err)
+        err = gpt_header(g, d->buf, size, lba, d->sectors);
+    if (err)
+        return err;
+    for (uint64_t at = g->table; gpt_entries_left(g); at += most) {
+        uint64_t n = (gpt_entries_left(g) + size - 1) / size;
+
+        n = n < most ? n : most;
+        if (at >= d->sectors || n > d->sectors - at)
+            return -EINVAL;
+        err = d->read(d->arg, at, d->buf, (uint32_t)n * size);
+        if (err)
+            return err;
+        gpt_feed(g, d->buf, n * size);
+    }
+    return gpt_end(g);
+}
+
+int gpt_read(struct gpt *g, const struct gpt_disk *d, int tables[2])
+{
+    tables[0] = tables[1] = -ENOENT;
+    if (d->sectors < 3)
+        return -ENOENT; /* no room for a table */
+    tables[0] = read_table(g, d, 1);
+    if (tables[0] == 0)
+        return 0;
+    tables[1] = read_table(g, d, d->sectors - 1);
+    return tables[1] == -ENOENT ? tables[0] : tables[1];
 }

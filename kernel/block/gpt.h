@@ -16,8 +16,17 @@
 #define GPT_ENTRY_MAX   4096u   /* up to this */
 #define GPT_TABLE_BYTES 131072u /* the largest table that is read */
 
+/* What a partition is for, by its type. */
+enum gpt_kind {
+    GPT_OTHER,
+    GPT_CONFIG, /* the configuration blob: 601B1860-D19C-4765-81F5-E16094905E38 */
+    GPT_FILES,  /* a file system of Linux: 0FC63DAF-8483-4772-8E79-3D69D8477DE4 */
+    GPT_PAGING, /* a page file, as mkswap makes them: 0657FD6D-A4AB-43C4-84E5-0933C84B4F4F */
+};
+
 struct gpt_part {
     uint64_t first, sectors; /* sectors 0: there is none */
+    enum gpt_kind kind;
 };
 
 struct gpt {
@@ -46,6 +55,23 @@ static inline uint64_t gpt_entries_left(const struct gpt *g)
 /* All entries were fed. 0, and ->part is valid; -EINVAL: the checksum is wrong, a partition is not
  * within the sectors that may be used, or two have a sector in common. */
 int gpt_end(const struct gpt *g);
+
+/* A disk, and how it is read. */
+struct gpt_disk {
+    uint64_t sectors;
+    uint32_t sector_bytes;
+    /* Read nbytes, whole sectors and at most GPT_CHUNK, from a sector of the disk on; 0 or a
+     * negative errno. */
+    int (*read)(void *arg, uint64_t sector, void *buf, uint32_t nbytes);
+    void *arg;
+    void *buf; /* GPT_CHUNK bytes, into which it is read */
+};
+#define GPT_CHUNK 8192u
+/* Read the table of a disk, or the copy at its end if the table is damaged, missing, or cannot be
+ * read. 0, and *g has it; -ENOENT: there is none; -EINVAL, or an error of read: of those that were
+ * found none is good. tables[0] and [1] are the results for the table and for the copy, which is
+ * -ENOENT if it was not looked for. Waits as read does. */
+int gpt_read(struct gpt *g, const struct gpt_disk *d, int tables[2]);
 /* The CRC-32 of ISO 3309 of n bytes, continued from that of what came before (0 at first). */
 uint32_t gpt_crc32(uint32_t crc, const void *at, size_t n);
 

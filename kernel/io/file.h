@@ -71,7 +71,7 @@ struct file {
     const struct file_ops *ops;
     struct inode *inode; /* holds a reference; NULL: it was opened by no name and has none (pipes,
                             sockets, the streams of a command, eventfd and its like) */
-    uint32_t failed; /* the failed write-back that was told last: inode_failure(); atomic */
+    uint32_t failed;     /* the failed write-back that was told last: inode_failure(); atomic */
     /* The file position. Protected by the inode's mutex; of a directory, getdents reads and writes
      * it as an atomic word without the mutex (directory.c). */
     int64_t pos;

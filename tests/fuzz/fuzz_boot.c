@@ -4,7 +4,7 @@
 // RUNS: 8000
 /*
  * The input of the early boot: the words of the command line, compared with a simple parser, and
- * the parameters of the initrd's configuration blob, which is well formed but has any names and
+ * the parameters of a configuration blob of the initrd, which is well formed but has any names and
  * values.
  */
 #include <stdio.h>
@@ -117,17 +117,18 @@ static void blob(struct fuzz_in *in)
 {
     uint8_t archive[2048], records[1024];
     size_t n = parameters(in, records), length;
-    static const char name[] = "boot/config";
+    const char *name = in_u8(in) & 1 ? "boot/config" : "boot/override";
+    size_t name_bytes = strlen(name) + 1;
     int head = sprintf((char *)archive,
                        "070701%08X%08X%08X%08X%08X%08X%08zX%08X%08X%08X%08X%08zX%08X", 1, 0100644,
-                       0, 0, 1, 0, n, 0, 0, 0, 0, sizeof(name), 0);
+                       0, 0, 1, 0, n, 0, 0, 0, 0, name_bytes, 0);
     const struct registry *g;
     bool refused = false;
 
-    memcpy(archive + head, name, sizeof(name));
-    length = ((size_t)head + sizeof(name) + 3) & ~(size_t)3;
+    memcpy(archive + head, name, name_bytes);
+    length = ((size_t)head + name_bytes + 3) & ~(size_t)3;
     memcpy(archive + length, records, n);
-    g = boot_config(archive, length + n);
+    g = boot_config(archive, length + n, NULL);
     fuzz_check(g->count == 0, "entries from nowhere");
     for (unsigned i = 0; i < SYSPARAM_COUNT; i++) {
         const struct sysparam_info *info = sysparam_info(i);

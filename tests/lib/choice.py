@@ -24,6 +24,7 @@ NEEDS = {
         "test-kernel"
     ),
     r"build/host/test_rtl_time": "build/host/test_rtl_time",
+    r"build/host/test_registry": "build/host/test_registry",
     r"build/host/test_ext4": "build/host/test_ext4",
     r"build/ubsan": "ubsan",
     r"build/races": "races",

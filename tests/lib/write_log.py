@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-MAGIC, FLUSH = 0x6A736677736872, 1
+MAGIC, FLUSH, DISCARD = 0x6A736677736872, 1, 4
 
 
 @dataclass(frozen=True)
@@ -20,20 +20,25 @@ class Write:
 
 
 def read_log(path: Path) -> list[Write]:
+    """An entry is a sector with the place, the number of sectors, and flags; the data follows. The
+    first sector has the number of entries, as far as they were counted when the machine ended."""
     data = path.read_bytes()
-    magic, version, _, sector = struct.unpack_from("<QQQI", data)
+    magic, version, entries, sector = struct.unpack_from("<QQQI", data)
     assert (magic, version) == (MAGIC, 1)
-    writes, at = [], sector
+    writes, at, count = [], sector, 0
     while at + sector <= len(data):
-        first, _, flags, length = struct.unpack_from("<QQQQ", data, at)
-        if flags == 0 and length == 0:
+        first, sectors, flags, _ = struct.unpack_from("<QQQQ", data, at)
+        nbytes = 0 if flags & DISCARD else sectors * sector
+        if (flags == 0 and sectors == 0) or at + sector + nbytes > len(data):
             break
         at += sector
-        if length:
-            writes.append(Write(first * sector, data[at : at + length]))
+        count += 1
+        if nbytes:
+            writes.append(Write(first * sector, data[at : at + nbytes]))
         if flags & FLUSH:
             writes.append(Write(0, b""))
-        at += -(-length // sector) * sector
+        at += nbytes
+    assert count >= entries
     return writes
 
 

@@ -237,9 +237,11 @@ static int crash(unsigned rounds)
     if (mount_it("/dev/vda1") != 0 || marks < 0)
         return 1;
     for (unsigned k = 1; k <= rounds; k++) {
-        memset(buffer, 0, 512);
+        if (round_of(k) != 0)
+            return 1;
+        memset(buffer, 0, 512); /* which the round has used */
         memcpy(buffer, &k, sizeof(k));
-        if (round_of(k) != 0 || pwrite(marks, buffer, 512, 0) != 512)
+        if (pwrite(marks, buffer, 512, 0) != 512)
             return 1;
     }
     close(marks);

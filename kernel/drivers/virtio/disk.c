@@ -9,26 +9,14 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
 #include "kernel/block/block.h"
+#include "kernel/drivers/virtio/blk.h"
 #include "kernel/drivers/virtio/virtio.h"
 #include "mm/pool/pool.h"
 
-#define F_SEGMENTS   (1u << 2) /* the device says how many a request may have */
-#define F_READ_ONLY  (1u << 5)
-#define F_BLOCK_SIZE (1u << 6)
-#define F_FLUSH      (1u << 9)
-
-enum { CONFIG_SECTORS = 0, CONFIG_SEGMENTS = 12, CONFIG_BLOCK_SIZE = 20 };
-enum { TYPE_READ = 0, TYPE_WRITE = 1, TYPE_FLUSH = 4 };
-enum { STATUS_OK = 0, STATUS_NONE = 0xFF /* the device has written none */ };
-
-#define UNIT  512u /* bytes in which the device counts, whatever its sectors are */
-#define BATCH 16u  /* answers that an interrupt takes; the block layer's thread takes the rest */
+#define BATCH 16u /* answers that an interrupt takes; the block layer's thread takes the rest */
 
 struct own { /* the driver's part of a request, read and written by the device */
-    struct {
-        uint32_t type, priority;
-        uint64_t unit;
-    } header;
+    struct blk_header header;
     uint64_t status; /* one byte is the device's */
     struct virtio_segment table[BLOCK_PAGES + 2];
     uint32_t segments, answer; /* of the table; bytes that the device writes */
@@ -46,14 +34,14 @@ static unsigned nfound;
 
 static void prepare(struct block_disk *d, struct block_request *r)
 {
-    static const uint32_t types[BLOCK_KINDS] = {TYPE_READ, TYPE_WRITE, TYPE_FLUSH};
+    static const uint32_t types[BLOCK_KINDS] = {BLK_READ, BLK_WRITE, BLK_FLUSH};
     struct own *own = (struct own *)r->own;
     struct virtio_segment *s = own->table;
     bool reads = r->kind == BLOCK_READ;
 
     own->header.type = types[r->kind];
-    own->header.unit = r->kind == BLOCK_FLUSH ? 0 : r->sector * (d->sector_bytes / UNIT);
-    own->status = STATUS_NONE;
+    own->header.unit = r->kind == BLOCK_FLUSH ? 0 : r->sector * (d->sector_bytes / BLK_UNIT);
+    own->status = BLK_STATUS_NONE;
     *s++ = (struct virtio_segment){.address = kseg_paddr(&own->header).a,
                                    .nbytes = sizeof(own->header)};
     for (uint32_t k = 0, left = r->nbytes, skip = r->skip; k < r->npages; k++, skip = 0) {
@@ -75,7 +63,7 @@ static bool start(struct block_disk *d, struct block_request *r)
     struct virtio_disk *v = d->device;
     struct own *own = (struct own *)r->own;
 
-    own->status = STATUS_NONE;
+    own->status = BLK_STATUS_NONE;
     return virtio_queue_add(&v->ring, own->table, own->segments, r) >= 0;
 }
 
@@ -90,7 +78,7 @@ static void notify(struct block_disk *d)
  * the pages may be anybody's. */
 static bool is_right(const struct own *own, uint32_t nbytes)
 {
-    return (uint8_t)own->status == STATUS_OK && nbytes >= own->answer;
+    return (uint8_t)own->status == BLK_STATUS_OK && nbytes >= own->answer;
 }
 
 static unsigned take(struct block_disk *d, unsigned most)
@@ -128,22 +116,23 @@ static int agree(struct virtio_disk *v)
     uint32_t has;
     uint64_t units;
 
-    virtio_negotiate(&v->device,
-                     VIRTIO_F_INDIRECT | F_SEGMENTS | F_READ_ONLY | F_BLOCK_SIZE | F_FLUSH);
+    virtio_negotiate(&v->device, VIRTIO_F_INDIRECT | BLK_F_SEGMENTS | BLK_F_READ_ONLY |
+                                     BLK_F_BLOCK_SIZE | BLK_F_FLUSH);
     has = v->device.features;
     if (!(has & VIRTIO_F_INDIRECT))
         return -EOPNOTSUPP;
-    if ((has & F_SEGMENTS) && virtio_config(&v->device, CONFIG_SEGMENTS, 4) < BLOCK_PAGES)
+    if ((has & BLK_F_SEGMENTS) && virtio_config(&v->device, BLK_CONFIG_SEGMENTS, 4) < BLOCK_PAGES)
         return -EOPNOTSUPP;
-    units = virtio_config(&v->device, CONFIG_SECTORS, 8);
-    d->sector_bytes = UNIT;
-    if (has & F_BLOCK_SIZE)
-        d->sector_bytes = (uint32_t)virtio_config(&v->device, CONFIG_BLOCK_SIZE, 4);
-    if (d->sector_bytes < UNIT || d->sector_bytes % UNIT)
+    units = virtio_config(&v->device, BLK_CONFIG_SECTORS, 8);
+    d->sector_bytes = BLK_UNIT;
+    if (has & BLK_F_BLOCK_SIZE)
+        d->sector_bytes = (uint32_t)virtio_config(&v->device, BLK_CONFIG_BLOCK_SIZE, 4);
+    if (d->sector_bytes < BLK_UNIT || d->sector_bytes % BLK_UNIT)
         return -EINVAL;
-    d->sectors = units / (d->sector_bytes / UNIT);
-    d->read_only = (has & F_READ_ONLY) != 0;
-    d->has_cache = (has & F_FLUSH) != 0;
+    d->sectors = units / (d->sector_bytes / BLK_UNIT);
+    d->read_at_boot = true; /* polled.h */
+    d->read_only = (has & BLK_F_READ_ONLY) != 0;
+    d->has_cache = (has & BLK_F_FLUSH) != 0;
     d->driver = &driver;
     d->device = v;
     return virtio_queue_boot(&v->device, &v->ring, 0);

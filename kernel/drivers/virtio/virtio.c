@@ -82,15 +82,28 @@ void virtio_negotiate(struct virtio_device *d, uint32_t wanted)
     io_out32(d->port + REG_ACCEPTED, d->features);
 }
 
-int virtio_queue_boot(struct virtio_device *d, struct virtio_queue *q, unsigned number)
+uint32_t virtio_queue_size(const struct virtio_device *d, unsigned number)
 {
     uint32_t size;
-    uint64_t npages;
-    pfn_t first;
 
     io_out16(d->port + REG_QUEUE_SELECT, (uint16_t)number);
     size = io_in16(d->port + REG_QUEUE_SIZE);
-    if (size == 0 || size > VIRTIO_RING_MAX || (size & (size - 1)))
+    return size > VIRTIO_RING_MAX || (size & (size - 1)) ? 0 : size;
+}
+
+void virtio_queue_place(const struct virtio_device *d, const struct virtio_queue *q)
+{
+    io_out16(d->port + REG_QUEUE_SELECT, q->number);
+    io_out32(d->port + REG_QUEUE_PAGE, (uint32_t)(kseg_paddr(q->ring).a >> QUEUE_PAGE_SHIFT));
+}
+
+int virtio_queue_boot(struct virtio_device *d, struct virtio_queue *q, unsigned number)
+{
+    uint32_t size = virtio_queue_size(d, number);
+    uint64_t npages;
+    pfn_t first;
+
+    if (size == 0)
         return -ENODEV;
     npages = (ring_bytes(size) + PAGE_MASK) >> PAGE_SHIFT;
     if (page_alloc_contig(npages, 1, PA_KERNEL | PA_ZERO, PAGE_T_SYSTEM, RAD_ANY, &first))
@@ -106,7 +119,7 @@ int virtio_queue_boot(struct virtio_device *d, struct virtio_queue *q, unsigned 
         return -ENOMEM;
     }
     ring_init(q, kseg_page(first), size, number);
-    io_out32(d->port + REG_QUEUE_PAGE, (uint32_t)(pfn_to_paddr(first).a >> QUEUE_PAGE_SHIFT));
+    virtio_queue_place(d, q);
     return 0;
 }
 
@@ -134,6 +147,14 @@ int virtio_start(struct virtio_device *d, void (*interrupt)(void *arg), void *ar
     if (!err)
         status_add(d, STATUS_RUNNING);
     return err;
+}
+
+void virtio_start_polled(const struct virtio_device *d) { status_add(d, STATUS_RUNNING); }
+
+bool virtio_reset(const struct virtio_device *d)
+{
+    io_out8(d->port + REG_STATUS, 0);
+    return io_in8(d->port + REG_STATUS) == 0;
 }
 
 void virtio_fail(struct virtio_device *d)

@@ -68,10 +68,21 @@ bool virtio_find(struct virtio_device *d, unsigned id, unsigned n);
 void virtio_negotiate(struct virtio_device *d, uint32_t wanted);
 /* Set up queue `number`. 0; -ENODEV: the device has none, or of an unknown form; -ENOMEM. Boot. */
 int virtio_queue_boot(struct virtio_device *d, struct virtio_queue *q, unsigned number);
+/* The size of queue `number`; 0: the device has none, or of an unknown form. Boot. */
+uint32_t virtio_queue_size(const struct virtio_device *d, unsigned number);
+/* Tell the device where the memory of a queue is that ring_init() has initialised (ring.h). Boot.
+ */
+void virtio_queue_place(const struct virtio_device *d, const struct virtio_queue *q);
 /* Have interrupt(arg) called at IPL_DEVICE for each of the device's interrupts, which are
  * acknowledged already, and let the device begin to serve its queues. 0, or irq_register's error.
  * Boot. */
 int virtio_start(struct virtio_device *d, void (*interrupt)(void *arg), void *arg);
+/* Let the device begin to serve its queues, without interrupts: its caller looks for answers. Boot.
+ */
+void virtio_start_polled(const struct virtio_device *d);
+/* Stop the device: it accesses no memory any more, and forgets its queues. False: it does not obey.
+ * Boot. */
+bool virtio_reset(const struct virtio_device *d);
 /* The driver gives up: the device is reset and told so. Boot. */
 void virtio_fail(struct virtio_device *d);
 /* Read the byte, or the number of n bytes, at `offset` of the configuration that belongs to the

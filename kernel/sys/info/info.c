@@ -15,6 +15,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/block/block.h"
+#include "kernel/block/gpt.h"
 #include "kernel/event/event.h"
 #include "kernel/proc/process.h"
 #include "kernel/quota/quota.h"
@@ -324,6 +325,9 @@ static cond_t info_disk(int64_t index, void *out)
                (v->disk->has_cache ? MEGA_DISK_CACHE : 0);
     if (minor % BLOCK_VOLUMES)
         m->flags |= MEGA_DISK_PARTITION;
+    m->flags |= (v == block_system(GPT_CONFIG) ? MEGA_DISK_CONFIG : 0) |
+                (v == block_system(GPT_FILES) ? MEGA_DISK_FILES : 0) |
+                (v == block_system(GPT_PAGING) ? MEGA_DISK_PAGING : 0);
     disk_counts(v->disk, m);
     if (minor % BLOCK_VOLUMES) {
         memset(m->requests, 0, sizeof(m->requests));

@@ -26,6 +26,7 @@ from types import FrameType
 from megalith.run import image
 from megalith.run import machine as machines
 from megalith.run import recording as recordings
+from megalith.run import system_disk as system_disks
 from megalith.run.machine import Machine, MachineError, Settings
 from megalith.run.paths import (
     BUILD,
@@ -142,6 +143,13 @@ def _disk(text: str) -> machines.Disk:
     return machines.Disk(_file(name), read_only=how == "ro", ide=how == "ide")
 
 
+def _system_disk(text: str) -> system_disks.SystemDisk:
+    try:
+        return system_disks.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _disk_fault(text: str) -> tuple[int, tuple[str, ...]]:
     """The number of a disk, and options of QEMU."""
     found = re.fullmatch(r"(?:(\d+):)?([\w.-]+=[^,=]+(?:,[\w.-]+=[^,=]+)*)", text)
@@ -151,8 +159,9 @@ def _disk_fault(text: str) -> tuple[int, tuple[str, ...]]:
 
 
 def disks(options: argparse.Namespace) -> tuple[machines.Disk, ...]:
-    """The disks with their faults."""
-    made = list(options.disks)
+    """The disks with their faults; the system disk, which is made if it is missing, comes first."""
+    made = [options.system_disk.ready()] if options.system_disk else []
+    made += options.disks
     if sum(disk.ide for disk in made) > machines.IDE_CHANNELS:
         raise MachineError(f"the IDE controller has {machines.IDE_CHANNELS} channels")
     for number, faults in options.disk_faults:
@@ -229,6 +238,14 @@ def parser() -> argparse.ArgumentParser:
         type=_addition,
         help="a file for the initrd (default path: /name); one at /etc/startup is a shell script "
         "that runs before COMMAND",
+    )
+    option(
+        "--system-disk",
+        metavar="IMG[:files=SIZE,page=SIZE|:ro]",
+        type=_system_disk,
+        help="the image of a system disk, the first disk, which has the configuration, files "
+        "(/disk) and a page file; made if it is missing (default: 4G of files, page file 1G; "
+        "page=0: none)",
     )
     several(
         "--disk",
@@ -464,6 +481,8 @@ def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             "--schedule": options.schedule is not None
             and "the one command line is all that a schedule needs to be repeated",
             "--icount": options.icount and "a recording counts instructions in its own way",
+            "--system-disk": options.system_disk is not None
+            and "the contents of a disk are not recorded",
             "--disk": bool(options.disks) and "the contents of a disk are not recorded",
             "--share": bool(options.shares) and "the contents of a folder are not recorded",
             "--entropy": getattr(options, "entropy", None) is not None

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from megalith.run import system_disk
 from megalith.run.initrd import Archive
 from megalith.run.libraries import libraries_of
 from megalith.run.paths import INITRD, SMALL_INITRD, STRIPPED, TOP
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 Files = dict[str, tuple[int, bytes]]
 
-CONFIG = "boot/config"
+CONFIG = "boot/config"  # instead of what the system disk has
+OVERRIDE = "boot/override"  # beside it, for this boot
 COMMAND_LINE = "boot/cmdline"
 STARTUP = "etc/startup"  # the start-up script, which runs before the command
 # The script has no input, and its output is none of the command's.
@@ -44,7 +46,12 @@ def configuration(options: argparse.Namespace) -> Configuration | None:
 def parameter(options: argparse.Namespace, name: str) -> int:
     """The value of a system parameter whose default is 0. Raises SysmanError, OSError."""
     wanted = configuration(options)
-    return wanted.parameters.get(name, 0) if wanted else 0
+    if wanted and name in wanted.parameters:
+        return wanted.parameters[name]
+    disk = options.system_disk
+    if disk is None or options.config or not disk.image.exists():
+        return 0
+    return system_disk.configuration(disk.image).parameters.get(name, 0)
 
 
 def _for_tests() -> bool:
@@ -118,7 +125,7 @@ def initrd(options: argparse.Namespace, command: list[str]) -> bytes:
     # The files that the kernel needs first come first.
     wanted = configuration(options)
     if wanted is not None:
-        archive.add(CONFIG, wanted.to_bytes(), 0o644)
+        archive.add(CONFIG if options.config else OVERRIDE, wanted.to_bytes(), 0o644)
     if command:
         if any(name.strip("/") == STARTUP for _, name in options.additions):
             command = ["/bin/sh", "-c", RUN_STARTUP, "sh", *command]

@@ -12,6 +12,15 @@ static const char *state(const struct mega_disk *d)
     return d->flags & MEGA_DISK_READ_ONLY ? "Online wrtlck" : "Online";
 }
 
+/* What a partition of the system disk is for, as a suffix. */
+static const char *use(const struct mega_disk *d)
+{
+    return d->flags & MEGA_DISK_CONFIG   ? "  system disk: configuration"
+           : d->flags & MEGA_DISK_FILES  ? "  system disk: files"
+           : d->flags & MEGA_DISK_PAGING ? "  system disk: page file"
+                                         : "";
+}
+
 static void print_full(const struct mega_disk *d)
 {
     static const char *const kinds[MEGA_DISK_KINDS] = {"reads", "writes", "flushes"};
@@ -45,8 +54,8 @@ int show_device(unsigned q, const char *name)
         found = true;
         for (int k = 0; k < MEGA_DISK_KINDS; k++)
             errors += d.errors[k];
-        printf("%-16s%-14s%8lu%14lu\n", d.name, state(&d), (unsigned long)errors,
-               (unsigned long)(d.sectors * (d.sector_bytes / 512)));
+        printf("%-16s%-14s%8lu%14lu%s\n", d.name, state(&d), (unsigned long)errors,
+               (unsigned long)(d.sectors * (d.sector_bytes / 512)), use(&d));
         if (q & Q_FULL)
             print_full(&d);
     }

@@ -206,6 +206,17 @@ static void global(void)
     use_line("Page-file-backed pages", "GBLPAGFIL", &g.pagfil_pages);
 }
 
+/* Is this the page file of the system disk, which the boot has put to use? */
+static bool of_system_disk(const char *name)
+{
+    struct mega_disk d;
+
+    for (int64_t i = 0; ask(MEGA_INFO_DISK, i, &d, sizeof(d)); i++)
+        if (strcmp(d.name, name) == 0)
+            return d.flags & MEGA_DISK_PAGING;
+    return false;
+}
+
 /* Print the page files. given: they were asked for, so that none are named too. */
 static void files(bool given)
 {
@@ -220,6 +231,8 @@ static void files(bool given)
                (unsigned long)(f.slots - f.bad), (unsigned long)(f.slots - f.bad - f.used),
                (unsigned long)f.used, (unsigned long)f.reads, (unsigned long)f.writes,
                (unsigned long)f.errors);
+        if (of_system_disk(f.name))
+            printf("  It is on the system disk.\n");
         if (f.closing)
             printf("  It is being closed.\n");
         if (f.bad)

@@ -13,7 +13,10 @@
 
 static enum status help(const struct command *c);
 static enum status leave(const struct command *c);
-static enum status on_the_host(const struct command *c);
+
+#define ENTRY_QUALIFIERS                                                              \
+    "SIZE= ALLOCATE NOALLOCATE ZERO NOZERO PAGE_TABLES NOPAGE_TABLES GLOBAL_SECTION " \
+    "NOGLOBAL_SECTION GROUP= SYSGBL"
 
 /* A command: its verb, and the second word of those commands that have one. */
 static const struct verb {
@@ -31,22 +34,52 @@ static const struct verb {
      "Free the unused part of a reservation: pages that were allocated go to the\n"
      "    free list, others only to the fluid page count. Sections of that name made\n"
      "    later are FLUID. The next boot reserves the memory again, unless\n"
-     "    scripts/sysman removes the entry.\n"
+     "    REMOVE has removed the entry.\n"
      "      /GROUP=n           the entry of group n (octal)\n"
      "      /SYSGBL            the entry of the system (default)\n"
      "      /NOGLOBAL_SECTION  the entry for a driver, which no section uses"},
-    {"RESERVED_MEMORY", "ADD", "...", 0, MAX_WORDS, NULL, on_the_host,
-     "Changes the registry: scripts/sysman on the host does that."},
-    {"RESERVED_MEMORY", "MODIFY", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
-    {"RESERVED_MEMORY", "REMOVE", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
-    {"RESERVED_MEMORY", "EXTEND", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
-    {"RESERVED_MEMORY", "LIST", "...", 0, MAX_WORDS, NULL, on_the_host, "As ADD."},
-    {"PARAMETERS", "SHOW", "[name]", 0, 1, "DYNAMIC", parameters_show,
-     "Show system parameters with the values in force. A name may end in *.\n"
-     "      /DYNAMIC           only those that can be changed while the system runs"},
-    {"PARAMETERS", "SET", "name value", 2, 2, "", parameters_set,
+    {"RESERVED_MEMORY", "ADD", "name [size] [qualifiers]", 1, 2,
+     ENTRY_QUALIFIERS " RAD=", stored_add,
+     "Add an entry to the registry on the system disk; it counts from the next\n"
+     "    boot on. Sizes are in MB.\n"
+     "      /SIZE=n            the size, if it does not stand behind the name\n"
+     "      /[NO]ALLOCATE      take contiguous, aligned pages at boot (default: no)\n"
+     "      /[NO]ZERO          zero them at boot; implies /ALLOCATE (default: no)\n"
+     "      /[NO]PAGE_TABLES   reserve shared page tables too (default: yes)\n"
+     "      /[NO]GLOBAL_SECTION  for a section (default), or for a driver\n"
+     "      /GROUP=n /SYSGBL   for a section of that UIC group (octal), or of all\n"
+     "      /RAD=n             the domain that the pages should come from"},
+    {"RESERVED_MEMORY", "MODIFY", "name [qualifiers]", 1, 1,
+     ENTRY_QUALIFIERS " RAD= NEW_RAD= NONEW_RAD", stored_modify,
+     "Change an entry on the system disk; what is not given keeps its value.\n"
+     "    Qualifiers as for ADD, but /RAD is the part that is in this domain.\n"
+     "      /NEW_RAD=n         the domain from now on (/NONEW_RAD: no preference)"},
+    {"RESERVED_MEMORY", "REMOVE", "name [/GROUP=n | /SYSGBL | /NOGLOBAL_SECTION] [/RAD=n]", 1, 1,
+     "GROUP= SYSGBL NOGLOBAL_SECTION RAD=", stored_remove,
+     "Remove an entry from the system disk, or with /RAD one part of it."},
+    {"RESERVED_MEMORY", "EXTEND", "name [size] [/RAD=n]", 1, 2,
+     "SIZE= RAD= GROUP= SYSGBL NOGLOBAL_SECTION", stored_extend,
+     "Add a further part to an entry on the system disk, in another domain."},
+    {"RESERVED_MEMORY", "LIST", "[name]", 0, 1, "", stored_list,
+     "List the registry on the system disk, which the next boot reads."},
+    {"PARAMETERS", "SHOW", "[name]", 0, 1, "DYNAMIC CURRENT", parameters_show,
+     "Show system parameters with the values in force, or, after USE, in the work\n"
+     "    area. A name may end in *.\n"
+     "      /DYNAMIC           only those that can be changed while the system runs\n"
+     "      /CURRENT           the values on the system disk"},
+    {"PARAMETERS", "SET", "name value", 1, 2, "CURRENT DEFAULT", parameters_set,
      "Set a dynamic parameter; it takes effect at once and lasts until the next\n"
-     "    boot. The value may have %X, %O or 0x before it and K, M, G or T after it."},
+     "    boot. After USE: set a parameter in the work area. The value may have %X,\n"
+     "    %O or 0x before it and K, M, G or T after it.\n"
+     "      /CURRENT           set it on the system disk, from the next boot on\n"
+     "      /DEFAULT           instead of a value: the default"},
+    {"PARAMETERS", "USE", "[ACTIVE | CURRENT | DEFAULT]", 0, 1, "", parameters_use,
+     "Fill the work area, which SHOW and SET are about from then on, with the\n"
+     "    values in force, those on the system disk, or the defaults."},
+    {"PARAMETERS", "WRITE", "ACTIVE | CURRENT", 1, 1, "", parameters_write,
+     "Write the work area, or without USE the values in force, to the system disk\n"
+     "    (CURRENT, from the next boot on), or put its dynamic parameters to use\n"
+     "    (ACTIVE, until the next boot)."},
     {"HELP", NULL, "[command]", 0, 2, "", help, "Describe the commands."},
     {"EXIT", NULL, "", 0, 0, "", leave, "Leave. So does the end of input."},
 };
@@ -256,12 +289,6 @@ static enum status leave(const struct command *c)
 {
     (void)c;
     return LEAVE;
-}
-
-static enum status on_the_host(const struct command *c)
-{
-    (void)c;
-    return fail("HOST", "the registry is changed on the host: scripts/sysman, then boot again");
 }
 
 /* ---- the prompt ---- */

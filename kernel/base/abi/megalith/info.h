@@ -394,6 +394,11 @@ enum { MEGA_DISK_READ, MEGA_DISK_WRITE, MEGA_DISK_FLUSH, MEGA_DISK_KINDS };
 #define MEGA_DISK_READ_ONLY 0x2u
 #define MEGA_DISK_CACHE     0x4u /* what was written is safe only after a flush */
 #define MEGA_DISK_FAILED    0x8u /* it did not answer in time, and is used no more */
+/* Partitions of the system disk: the configuration, the file system and the page file that are put
+   to use at boot. */
+#define MEGA_DISK_CONFIG 0x10u
+#define MEGA_DISK_FILES  0x20u
+#define MEGA_DISK_PAGING 0x40u
 struct mega_disk {
     char name[16];
     uint64_t first, sectors; /* on the disk */

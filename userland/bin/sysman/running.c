@@ -1,4 +1,4 @@
-/* The commands, implemented by mega$info and mega$control. */
+/* RESERVED_MEMORY SHOW and FREE: the running system, by mega$info and mega$control. */
 #include "sysman.h"
 
 #include <condition.h>
@@ -8,16 +8,13 @@
 #include <starlet.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define PAGES_PER_MB 128.0
 
-static enum status refused(const char *what, int status)
+enum status refused(const char *what, int status)
 {
     return fail("REFUSED", "%s: the kernel answered %s", what, mega$condition_text(status));
 }
-
-/* ---- reservations ---- */
 
 static void scope_of(const struct mega_reserved *r, char *text, size_t size)
 {
@@ -111,85 +108,4 @@ enum status reserved_free(const struct command *c)
     printf("%%SYSMAN-I-FREED, %s: %lu pages (%.2f MB) are fluid again\n", c->word[0],
            (unsigned long)freed, (double)freed / PAGES_PER_MB);
     return DONE;
-}
-
-/* ---- parameters ---- */
-
-static bool matches(const char *pattern, const char *name)
-{
-    size_t n = strlen(pattern);
-
-    if (n > 0 && pattern[n - 1] == '*')
-        return strncasecmp(pattern, name, n - 1) == 0;
-    return strcasecmp(pattern, name) == 0;
-}
-
-enum status parameters_show(const struct command *c)
-{
-    struct mega_param p;
-    unsigned shown = 0;
-    int status;
-
-    for (int64_t i = 0; (status = mega$info(MEGA_INFO_PARAM, i, &p, sizeof(p))) == SS$_NORMAL;
-         i++) {
-        if ((c->words && !matches(c->word[0], p.name) && strcasecmp(c->word[0], p.older_name)) ||
-            (c->qualifiers && !p.dynamic))
-            continue;
-        if (shown++ == 0)
-            printf("%-20s %14s %14s %12s %14s  %-8s Dynamic\n", "Name", "Value", "Default",
-                   "Minimum", "Maximum", "Unit");
-        printf("%-20s %14ld %14ld %12ld %14ld  %-8s %s\n", p.name, (long)p.value, (long)p.dflt,
-               (long)p.min, (long)p.max, p.unit, p.dynamic ? "D" : "");
-    }
-    if (status != SS$_NONEXPR)
-        return refused("PARAMETERS SHOW", status);
-    if (shown == 0)
-        return fail("NOPARAM", "%s: no such system parameter", c->words ? c->word[0] : "*");
-    return DONE;
-}
-
-/* Find a parameter by its name or older name, in any case. */
-static bool find_parameter(const char *name, struct mega_param *p)
-{
-    for (int64_t i = 0; mega$info(MEGA_INFO_PARAM, i, p, sizeof(*p)) == SS$_NORMAL; i++)
-        if (strcmp(p->name, name) == 0 || strcmp(p->older_name, name) == 0)
-            return true;
-    return false;
-}
-
-enum status parameters_set(const struct command *c)
-{
-    struct mega_param p;
-    char name[sizeof(p.name)];
-    int64_t value;
-    size_t n = strlen(c->word[0]);
-    int status;
-
-    if (n >= sizeof(name))
-        return fail("NOPARAM", "%s: no such system parameter", c->word[0]);
-    for (size_t i = 0; i <= n; i++)
-        name[i] = c->word[0][i] >= 'a' && c->word[0][i] <= 'z' ? (char)(c->word[0][i] - 'a' + 'A')
-                                                               : c->word[0][i];
-    if (!number(c->word[1], 10, &value))
-        return fail("IVNUM", "'%s' is not a number", c->word[1]);
-    status = mega$control(MEGA_CTL_SET_PARAM, (uint64_t)name, (uint64_t)value, 0, 0, 0);
-    switch (status) {
-    case SS$_NORMAL:
-        printf("%%SYSMAN-I-SET, %s is %ld until the next boot\n", name, (long)value);
-        return DONE;
-    case SS$_NONEXPR:
-        return fail("NOPARAM", "%s: no such system parameter", name);
-    case SS$_NOWRT:
-        return fail("NOTDYNAMIC", "%s is not dynamic: scripts/sysman sets it for the next boot",
-                    name);
-    case SS$_BADPARAM:
-        if (find_parameter(name, &p))
-            return fail("RANGE", "%s: %ld is not between %ld and %ld %s", name, (long)value,
-                        (long)p.min, (long)p.max, p.unit);
-        return fail("RANGE", "%s: %ld is out of range", name, (long)value);
-    case SS$_NOCMKRNL:
-        return fail("NOPRIV", "%s: this requires the privilege CMKRNL", name);
-    default:
-        return refused(name, status);
-    }
 }
