@@ -473,21 +473,24 @@ static void write_counts(FILE *f, unsigned cpu, unsigned i)
     const struct tb_vhpt *v = &cpus[cpu].vhpt[i];
     struct tb_cycles cost = tb_cost(m);
 
-    fprintf(f,
-            "{\"what\": \"model\", \"cpu\": %u, \"chip\": \"%s\", \"hint\": %u, \"asns\": %d, "
-            "\"vhpt\": \"%s\", \"vhpt_walks\": %" PRIu64 ", \"vhpt_hits\": %" PRIu64
-            ", \"vhpt_replaced\": %" PRIu64 ", \"vhpt_chained\": %" PRIu64
-            ", \"vhpt_looked\": %" PRIu64 ", \"vhpt_cleared\": %" PRIu64 ", "
-            "\"fetch_misses\": %" PRIu64 ", \"data_misses\": %" PRIu64
-            ", \"fetch_doubles\": %" PRIu64 ", \"data_doubles\": %" PRIu64
-            ", \"unmapped\": %" PRIu64 ", \"overlaps\": %" PRIu64 ", \"stale\": %" PRIu64
-            ", \"asn_reuse\": %" PRIu64 ", \"least\": %" PRIu64 ", \"most\": %" PRIu64
-            ", \"prices\": {\"data\": [%u, %u], \"second\": [%u, %u]}}\n",
-            cpu, m->chip->name, m->hint, m->asns, chosen[i].vhpt_text, v->walks, v->hits,
-            v->replaced, v->chained, v->looked, v->cleared, n->misses[TB_FETCH], n->misses[TB_DATA],
-            n->doubles[TB_FETCH], n->doubles[TB_DATA], n->unmapped[TB_FETCH] + n->unmapped[TB_DATA],
-            n->overlaps, n->stale, n->asn_reuse, cost.least, cost.most, m->chip->data.least,
-            m->chip->data.most, m->chip->second.least, m->chip->second.most);
+    fprintf(
+        f,
+        "{\"what\": \"model\", \"cpu\": %u, \"chip\": \"%s\", \"hint\": %u, \"asns\": %d, "
+        "\"vhpt\": \"%s\", \"vhpt_walks\": %" PRIu64 ", \"vhpt_hits\": %" PRIu64
+        ", \"vhpt_replaced\": %" PRIu64 ", \"vhpt_chained\": %" PRIu64 ", \"vhpt_looked\": %" PRIu64
+        ", \"vhpt_cleared\": %" PRIu64 ", \"vhpt_nothing\": %" PRIu64 ", \"vhpt_void\": %" PRIu64
+        ", \"vhpt_own\": %" PRIu64 ", \"vhpt_other\": %" PRIu64 ", \"vhpt_system\": %" PRIu64 ", "
+        "\"fetch_misses\": %" PRIu64 ", \"data_misses\": %" PRIu64 ", \"fetch_doubles\": %" PRIu64
+        ", \"data_doubles\": %" PRIu64 ", \"unmapped\": %" PRIu64 ", \"overlaps\": %" PRIu64
+        ", \"stale\": %" PRIu64 ", \"asn_reuse\": %" PRIu64 ", \"least\": %" PRIu64
+        ", \"most\": %" PRIu64 ", \"prices\": {\"data\": [%u, %u], \"second\": [%u, %u]}}\n",
+        cpu, m->chip->name, m->hint, m->asns, chosen[i].vhpt_text, v->walks, v->hits, v->replaced,
+        v->chained, v->looked, v->cleared, v->instead[VHPT_NOTHING], v->instead[VHPT_VOID],
+        v->instead[VHPT_OWN], v->instead[VHPT_OTHER], v->instead[VHPT_SYSTEM], n->misses[TB_FETCH],
+        n->misses[TB_DATA], n->doubles[TB_FETCH], n->doubles[TB_DATA],
+        n->unmapped[TB_FETCH] + n->unmapped[TB_DATA], n->overlaps, n->stale, n->asn_reuse,
+        cost.least, cost.most, m->chip->data.least, m->chip->data.most, m->chip->second.least,
+        m->chip->second.most);
 }
 
 static void write_pages(FILE *f, unsigned cpu)
