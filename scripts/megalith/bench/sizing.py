@@ -28,7 +28,7 @@ PROGRAMS = {
         ["records", "30000", "64", "/tmp/records"],
         ["records", "1500", "4", "/tmp/records"],
     ),
-    "query": (["queries", "50000", "4", "1", "40000"], ["queries", "4000", "4", "1", "3000"]),
+    "query": (["queries", "50000", "4", "1", "40000"], ["queries", "10000", "4", "1", "3000"]),
     "array": (["array", "64", "4"], ["array", "16", "1"]),
 }
 CONTROL, CONTROL_MOST = "array", 3.0  # per cent of time that a table may save there
