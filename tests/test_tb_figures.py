@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from megalith.bench import hashed, heaps, jobs, kinds, sharing, sizing, translation
+from megalith.tb import plan
 
 
 def test_the_knee_stands_where_the_entries_map_everything() -> None:
@@ -34,6 +35,14 @@ def test_programs_like_the_papers_run_beside_every_size() -> None:
 def test_shared_page_tables_save_double_misses() -> None:
     rows = sharing.execute(sharing.QUICK_MIB, sharing.QUICK_PROCESSES)
     assert [b.what for b in sharing.bounds(rows) if not b.kept] == []
+
+
+def test_servers_of_one_database_miss_less_with_hints() -> None:
+    rows = sharing.execute_servers(sharing.QUICK_CUSTOMERS, sharing.QUICK_QUERIES)
+    for chip in plan.CHIPS:
+        for shared in (True, False):
+            hints, none = (sharing.pick(rows, chip, on, shared) for on in (True, False))
+            assert 0 < hints["section_misses"] < none["section_misses"] / 10
 
 
 @pytest.fixture

@@ -330,7 +330,7 @@ static unsigned keeps(struct tb_vhpt *v, uint64_t page, uint64_t asn, bool of_al
     return reason;
 }
 
-/* A table of 256 KiB has 8,192 entries: room for 4 processes of 1,024 pages, wherever they begin. */
+/* A table of 256 KiB has 8,192 entries: room for 4 processes of 1,024 pages. */
 static void places_of_processes(void)
 {
     static struct tb_vhpt v;

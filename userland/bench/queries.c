@@ -1,18 +1,30 @@
 /*
- * A read-only query of a database whose blocks are all in memory, for the model of a hashed page
- * table (docs/translation-buffer.md), after the VHPT paper's: customers, their orders, and the items
- * of the orders, found by indices.
+ * A read-only query of a database whose blocks are all in memory, for the model of a hashed
+ * page table (docs/translation-buffer.md), after the VHPT paper's: customers, their orders, and
+ * the items of the orders, found by indices.
  *
- *     queries CUSTOMERS PER_CUSTOMER PER_ORDER QUERIES
+ *     queries CUSTOMERS PER_CUSTOMER PER_ORDER QUERIES [SECTION shared|private SERVERS]
  *
- * Each table, and each level of its index, is a range of blocks of 8 KiB. A block lies in any buffer
- * of the cache, and is found by a hash table of buffer headers, as in a database server. A row of
+ * With SECTION the cache lies in that memory-resident section, mapped with shared or private page
+ * tables, and SERVERS processes ask as many questions each.
+ *
+ * Each table, and each level of its index, is a range of blocks of 8 KiB. A block lies in any
+ * buffer of the cache, and is found by a hash table of buffer headers, as in a database server. A row of
  * the index has a key and its row's number; a search goes from the root block downwards. Each query
  * reads one customer at random, all orders of his, and all items of those.
  */
 #include "work.h"
 
+#include <descrip.h>
+#include <psldef.h>
+#include <secdef.h>
+#include <ssdef.h>
+#include <starlet.h>
+#include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vadef.h>
 
 #define BLOCK      8192ul
 #define LEVELS_MAX 4
@@ -47,6 +59,10 @@ struct table {
 
 static struct header *headers, **chains;
 static uint64_t nblocks, nchains, lookups;
+
+#define PIECE        (8ul << 20) /* what a page of PTEs maps */
+#define SECTION_MOST (1ul << 30)
+static uint64_t section_bytes;
 
 static char *block_at(uint64_t block)
 {
@@ -87,18 +103,42 @@ static void lay_out(struct table *t, uint64_t rows)
     } while (n > 1);
 }
 
-/* All blocks into buffers in an order of their own. */
-static void make_cache(void)
+/* The whole section, in its own region. */
+static void *map_section(const char *name, bool shared)
+{
+    struct dsc64$descriptor_s d = {1,  DSC64$K_DTYPE_T, DSC64$K_CLASS_S,
+                                   -1, strlen(name),    (char *)name};
+    struct _generic_64 region;
+    uint64_t length;
+    void *va;
+    int status;
+
+    status = sys$create_region_64(SECTION_MOST, VA$C_REGION_UCREATE_UOWN,
+                                  shared ? VA$M_SHARED_PTS : 0, &region, &va, &length);
+    bench_need(status & 1);
+    status = sys$crmpsc_gdzro_64(&d, 0, 0, section_bytes, &region, 0, PSL$C_USER,
+                                 SEC$M_SYSGBL | SEC$M_WRT | SEC$M_EXPREG, &va, &length);
+    bench_need(status == SS$_CREATED || status == SS$_CREATED_SHPT);
+    return va;
+}
+
+/* All blocks into buffers in an order of their own. section: NULL, or where they shall be. */
+static void make_cache(const char *section, bool shared)
 {
     char *buffers;
-    uint64_t seed = 7, *order;
+    uint64_t seed = 7, *order, bytes;
 
     for (nchains = 2; nchains < nblocks; nchains *= 2)
         ;
-    buffers = mmap(
-        NULL, nblocks * (BLOCK + sizeof(*headers) + sizeof(*order)) + nchains * sizeof(*chains),
-        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    bench_need(buffers != MAP_FAILED);
+    bytes = nblocks * (BLOCK + sizeof(*headers) + sizeof(*order)) + nchains * sizeof(*chains);
+    if (section) {
+        section_bytes = (bytes + PIECE - 1) & ~(PIECE - 1);
+        bench_need(section_bytes <= SECTION_MOST);
+        buffers = map_section(section, shared);
+    } else {
+        buffers = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        bench_need(buffers != MAP_FAILED);
+    }
     headers = (struct header *)(buffers + nblocks * BLOCK);
     order = (uint64_t *)(headers + nblocks);
     chains = (struct header **)(order + nblocks);
@@ -186,27 +226,60 @@ static uint64_t query(const struct table *table, uint64_t customer)
     return sum;
 }
 
+static uint64_t ask(const struct table *table, uint64_t customers, uint64_t queries, uint64_t seed)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < queries; i++)
+        sum += query(table, work_next(&seed, customers));
+    return sum;
+}
+
+/* Processes that ask at once, each its own questions. */
+static void serve(const struct table *table, uint64_t customers, uint64_t queries, uint64_t servers)
+{
+    int status;
+
+    for (uint64_t n = 0; n < servers; n++) {
+        pid_t pid = fork();
+
+        bench_need(pid >= 0);
+        if (pid == 0)
+            _exit(ask(table, customers, queries, n + 1) == 0);
+    }
+    for (uint64_t n = 0; n < servers; n++)
+        bench_need(wait(&status) > 0 && status == 0);
+    lookups = servers * queries;
+}
+
 int main(int argc, char **argv)
 {
     static struct table table[3];
-    uint64_t number[4] = {0}, seed = 1, sum = 0, begin;
+    uint64_t number[4] = {0}, servers = 0, sum = 0, begin;
 
-    bench_need(argc == 5);
+    bench_need(argc == 5 || argc == 8);
     for (int i = 0; i < 4; i++) {
         number[i] = strtoul(argv[1 + i], NULL, 10);
         bench_need(number[i] > 0 && number[i] <= 10000000);
     }
+    if (argc == 8) {
+        servers = strtoul(argv[7], NULL, 10);
+        bench_need(servers > 0 && servers <= 64);
+        bench_need(!strcmp(argv[6], "shared") || !strcmp(argv[6], "private"));
+    }
     lay_out(&table[0], number[0]);
     lay_out(&table[1], number[0] * number[1]);
     lay_out(&table[2], number[0] * number[1] * number[2]);
-    make_cache();
+    make_cache(servers ? argv[5] : NULL, servers && !strcmp(argv[6], "shared"));
     fill(&table[0], 1, 2);
     fill(&table[1], number[1], 3);
     fill(&table[2], number[2], 4);
     lookups = 0;
     begin = work_clock();
-    for (uint64_t i = 0; i < number[3]; i++)
-        sum += query(table, work_next(&seed, number[0]));
+    if (servers)
+        serve(table, number[0], number[3], servers);
+    else
+        sum = ask(table, number[0], number[3], 1);
     work_report(begin, lookups, sum);
     return 0;
 }

@@ -216,6 +216,7 @@ def main() -> int:
         "hashed": [],
         "sizing": [],
         "sharing": [],
+        "servers": [],
         "jobs": [],
         "kinds": [],
         "heaps": [],
@@ -254,6 +255,7 @@ def main() -> int:
         if "sharing" in chosen:
             data["sharing"], good = run_sharing()
             kept.append(good)
+            data["servers"] = sharing.execute_servers(sharing.CUSTOMERS, sharing.QUERIES)
         if "jobs" in chosen:
             data["jobs"], good = run_jobs(arguments.runs)
             kept.append(good)

@@ -23,7 +23,10 @@ MODELS = "all,hints=both"
 # Fills a table by number and by text, and reads both at random.
 LUA = """
 local n, seed, sum = @ * 1000, 1, 0
-local function random(most) seed = (seed * 1103515245 + 12345) % 2147483648 return seed % most + 1 end
+local function random(most)
+  seed = (seed * 1103515245 + 12345) % 2147483648
+  return seed % most + 1
+end
 local byNumber, byText = {}, {}
 for i = 1, n do
   local row = { id = i, name = "row " .. i }

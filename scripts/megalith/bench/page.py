@@ -88,7 +88,7 @@ def parts(data: dict) -> dict[str, str]:
         **translation.parts(data["translation"]),
         **hashed.parts(data["hashed"]),
         **sizing.parts(data["sizing"]),
-        **sharing.parts(data["sharing"]),
+        **sharing.parts(data["sharing"], data["servers"]),
         **jobs.parts(data["jobs"]),
         **kinds.parts(data["kinds"]),
         **heaps.parts(data["heaps"]),

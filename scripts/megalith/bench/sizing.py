@@ -19,9 +19,10 @@ from megalith.tb.report import Clock
 
 Row = dict[str, Any]
 
-# The program, in full and in its quick form. The writer has the paper's 30,000 records; the query
-# its 50,000 customers, 200,000 orders and 200,000 items, of which it asks for 2,000 customers twenty
-# times, as one time is over before the table has been filled.
+# The program, in full and in its quick form. The writer has the paper's 30,000 records, and a heap
+# so small that it is collected; the query its 50,000 customers, 200,000 orders and 200,000 items,
+# of which it asks for 2,000 customers twenty times, as one time is over before the table has been
+# filled.
 PROGRAMS = {
     "sort": (["combinations", "27"], ["combinations", "16"]),
     "records": (

@@ -16,9 +16,9 @@
  *
  * Arguments: out=FILE; model=CHIP:HINT:ASNS:TABLE, several (the largest hint, 0 to 3; 1: numbers; a
  * hashed page table as vhpt_parse() reads it, 0: none);
- * trace=FILE; pages=on: misses of the first model by page over time (pages.h); by_rad=on: references
- * by domain of memory (places.h); check=on: compare each entry that is used, and each block of a hint, with the page
- * tables; the words of struct guest_layout.
+ * trace=FILE; pages=on: misses of the first model by page over time (pages.h); by_rad=on:
+ * references by domain of memory (places.h); check=on: compare each entry that is used, and each
+ * block of a hint, with the page tables; the words of struct guest_layout (options.c).
  */
 #include "cpus.h"
 #include "trace.h"
