@@ -9,9 +9,9 @@
  * tables, and SERVERS processes ask as many questions each.
  *
  * Each table, and each level of its index, is a range of blocks of 8 KiB. A block lies in any
- * buffer of the cache, and is found by a hash table of buffer headers, as in a database server. A row of
- * the index has a key and its row's number; a search goes from the root block downwards. Each query
- * reads one customer at random, all orders of his, and all items of those.
+ * buffer of the cache, and is found by a hash table of buffer headers, as in a database server. A
+ * row of the index has a key and its row's number; a search goes from the root block downwards.
+ * Each query reads one customer at random, all orders of his, and all items of those.
  */
 #include "work.h"
 
