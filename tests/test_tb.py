@@ -39,17 +39,18 @@ def compare(
     chips: Iterable[str] = CHIPS,
     hints: Iterable[int] = (3, 0),
     table: str = "0",
+    asns: Iterable[int] = (1, 0),
 ) -> None:
     records = tb_reference.random_trace(count, seed)
     trace = folder / "trace"
     trace.write_bytes(b"MGTBTRC1" + records.astype("<u8").tobytes())
     seen = set()
-    for chip, hint, asns in product(chips, hints, (1, 0)):
-        got, counts = replay(trace, chip, hint, asns, table)
-        want = tb_reference.outcomes(records, chip, hint, bool(asns), table)
+    for chip, hint, asn in product(chips, hints, asns):
+        got, counts = replay(trace, chip, hint, asn, table)
+        want = tb_reference.outcomes(records, chip, hint, bool(asn), table)
         wrong = next((n for n in range(count) if got[n] != want[n]), None) if got != want else None
         assert wrong is None, (
-            f"{chip}, hint {hint}, asns {asns}, seed {seed}: record {wrong} is "
+            f"{chip}, hint {hint}, asns {asn}, seed {seed}: record {wrong} is "
             f"{records[wrong].tolist()}, the model says {got[wrong]}, the other {want[wrong]}"
         )
         missed = sum(1 for did in want if did & tb_reference.MISS)
@@ -66,6 +67,12 @@ def test_two_implementations_agree_on_every_reference(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_they_agree_on_ten_million_references(tmp_path: Path) -> None:
     compare(tmp_path, LONG, seed=170)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("table", ("32", "2048", "512s", "512c"))
+def test_they_agree_on_ten_million_beside_a_hashed_page_table(tmp_path: Path, table: str) -> None:
+    compare(tmp_path, LONG, 171, ["21264"], (3,), table, (1,))
 
 
 def test_smaller_hints_agree_too(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 #include "userland/lib/include/tap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PAGE (UINT64_C(1) << TB_PAGE_SHIFT)
 
@@ -250,6 +251,15 @@ static void prices(void)
     is(c.most, 2 * 103 + 191, "and at most");
 }
 
+static uint64_t sum_of(const uint64_t *numbers, unsigned n)
+{
+    uint64_t sum = 0;
+
+    while (n)
+        sum += numbers[--n];
+    return sum;
+}
+
 /* 1,024 entries. Pages 128 apart push each other out of the data buffer, and 1,024 apart meet. */
 static void hashed(void)
 {
@@ -299,7 +309,52 @@ static void hashed(void)
     is(data(512) & TB_HASHED, 0, "VHPT: a block is not kept");
     is(model.counts.misses[TB_DATA], table.walks, "VHPT: each miss was a walk");
     is(model.counts.walked[TB_DATA], table.walks - table.hits, "VHPT: PALcode did the others");
+    is(sum_of(table.instead, VHPT_REASONS), table.walks - table.hits,
+       "VHPT: each of which has a reason");
     free(table.entry);
+}
+
+/* Look for a page that is not there: the reason, and keep it. */
+static unsigned keeps(struct tb_vhpt *v, uint64_t page, uint64_t asn, bool of_all)
+{
+    struct tb_pte pte = {.valid = true, .asm_ = of_all};
+    uint64_t before[VHPT_REASONS];
+    unsigned reason = 0;
+
+    memcpy(before, v->instead, sizeof(before));
+    if (vhpt_find(v, page, asn, &pte))
+        return VHPT_REASONS;
+    vhpt_put(v, page, asn, pte);
+    while (v->instead[reason] == before[reason])
+        reason++;
+    return reason;
+}
+
+/* A table of 256 KiB has 8,192 entries: room for 4 processes of 1,024 pages. */
+static void places_of_processes(void)
+{
+    static struct tb_vhpt v;
+    uint64_t upper = UINT64_C(1) << 29;
+
+    ok(vhpt_init(&v, (struct vhpt_kind){.kib = 256}), "VHPT: a table of 256 KiB");
+    for (uint64_t asn = 1; asn <= 4; asn++)
+        for (uint64_t page = 0; page < 1024; page++)
+            keeps(&v, page, asn, false);
+    is(v.instead[VHPT_NOTHING], 4 * 1024, "VHPT: processes that fit do not meet");
+    is(v.replaced, 0, "VHPT: and replace nothing");
+    is(keeps(&v, 1023, 4, false), VHPT_REASONS, "VHPT: their pages are found");
+    is(keeps(&v, 8192, 1, false), VHPT_OWN, "VHPT: page 8192 meets page 0 of its process");
+    vhpt_drop_page(&v, 8192, 1);
+    is(keeps(&v, 0, 1, false), VHPT_NOTHING, "VHPT: an invalidation leaves nothing");
+    /* 8192 * 0.618 = 5062, where the first process begins. */
+    is(keeps(&v, upper + 5062, 1, true), VHPT_OWN, "VHPT: the system's pages have no number");
+    is(keeps(&v, upper + 5062, 2, true), VHPT_REASONS, "VHPT: and are found by all");
+    is(keeps(&v, 0, 1, false), VHPT_SYSTEM, "VHPT: a page of the system gives way");
+    /* The second begins 8192 * 0.236 = 1933, the first 3129 pages above it. */
+    is(keeps(&v, 3129, 2, false), VHPT_OTHER, "VHPT: processes that do not fit meet");
+    vhpt_drop_process(&v);
+    is(keeps(&v, 0, 1, false), VHPT_VOID, "VHPT: a flush leaves what is void");
+    free(v.entry);
 }
 
 int main(void)
@@ -323,6 +378,7 @@ int main(void)
     two_sizes();
     prices();
     hashed();
+    places_of_processes();
     ok(!tb_chip_named("21464"), "a chip that was never sold is unknown");
     return tap_done();
 }

@@ -14,6 +14,7 @@ FETCH, DATA, SWITCH, PAGE, PROCESS, EVERYTHING = range(6)
 EVERY_ASN = -1
 HINT_BITS = (0, 3, 6, 9)
 PAGES_OF_SPACE = 1 << 30
+GOLDEN = 0x9E3779B97F4A7C15  # the golden ratio without its whole, times 2^64
 # Page number of the page-table space, whose pages hold 1,024 PTEs each.
 PTE_SPACE = 0xFFFFFFFE00000000 >> 13 & (PAGES_OF_SPACE - 1)
 
@@ -99,7 +100,10 @@ class Hashed:
         return None
 
     def place(self, page: int, asn: int) -> int:
-        return (page if page >= PAGES_OF_SPACE // 2 else page + 1021 * asn) % self.size
+        if page >= PAGES_OF_SPACE // 2:
+            return page % self.size
+        turns = asn * GOLDEN % (1 << 64)  # in units of 2^-64; whole ones do not count
+        return (page + turns * self.size // (1 << 64)) % self.size
 
     def find(self, page: int, asn: int) -> int | None:
         found = self.table.get(self.place(page, asn))

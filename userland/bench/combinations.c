@@ -8,11 +8,11 @@
  * Every combination of six out of NUMBERS is a record, and an array of pointers to them is sorted,
  * which compares records far from each other. Prints how many there are, and the factor of the
  * first and the last:
- *     {"numbers": 32, "records": 906192, "bytes": 65245824, "best": 2603, "worst": 2167}
+ *     {"numbers": 32, "records": 906192, "bytes": 65245824, "best": 2603, "worst": 2167, ...}
+ * with the clock before and after, and the peak virtual size, as in work.h.
  */
-#include "bench.h"
+#include "work.h"
 
-#include <string.h>
 #include <sys/mman.h>
 
 #define PICKED      6
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 {
     unsigned numbers = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
     unsigned number[PICKED] = {0, 1, 2, 3, 4, 5};
-    uint64_t n = 1, bytes, at = 0;
+    uint64_t n = 1, bytes, at = 0, begin, end;
     struct combination *all, **order;
 
     bench_need(numbers >= PICKED && numbers <= NUMBERS_MAX);
@@ -109,6 +109,7 @@ int main(int argc, char **argv)
     all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bench_need(all != MAP_FAILED);
     order = (struct combination **)(all + n);
+    begin = work_clock();
     draw(numbers);
     do {
         rate(&all[at], number, at);
@@ -119,7 +120,11 @@ int main(int argc, char **argv)
     qsort(order, n, sizeof(*order), better);
     for (uint64_t i = 1; i < n; i++)
         bench_need(order[i - 1]->factor >= order[i]->factor);
-    printf("{\"numbers\": %u, \"records\": %lu, \"bytes\": %lu, \"best\": %u, \"worst\": %u}\n",
-           numbers, (unsigned long)n, (unsigned long)bytes, order[0]->factor, order[n - 1]->factor);
+    end = work_clock();
+    printf("{\"numbers\": %u, \"records\": %lu, \"bytes\": %lu, \"best\": %u, \"worst\": %u, "
+           "\"begin\": %lu, \"end\": %lu, \"step\": %lu, \"peak\": %lu}\n",
+           numbers, (unsigned long)n, (unsigned long)bytes, order[0]->factor, order[n - 1]->factor,
+           (unsigned long)begin, (unsigned long)end, (unsigned long)work_step,
+           (unsigned long)work_peak());
     return 0;
 }

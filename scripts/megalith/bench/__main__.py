@@ -7,9 +7,12 @@
     scripts/bench linux           calls and faults beside Linux/Alpha's: userland/bench/rows
     scripts/bench translation     random reads on a model of the chips' translation buffers
     scripts/bench hashed          a sort on a model of a hashed page table, two minutes
+    scripts/bench sizing          programs like the VHPT paper's by the size of that table
     scripts/bench sharing         what shared page tables save in translation buffers
-    scripts/bench jobs            four such sorts on two CPUs, with and without affinity
+    scripts/bench jobs            four such sorts on two CPUs, with and without affinity, --runs N
+                                  boots each
     scripts/bench kinds           which kinds of memory miss in a shell, awk and sort
+    scripts/bench heaps           SQLite, Lua and sort with heaps of pages and of huge pages
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/
@@ -39,6 +42,7 @@ from megalith.bench import (
     figures,
     growth,
     hashed,
+    heaps,
     jobs,
     kinds,
     linux_rows,
@@ -47,14 +51,16 @@ from megalith.bench import (
     pool,
     profile,
     sharing,
+    sizing,
     translation,
 )
 from megalith.bench.guest import BenchError, build
 from megalith.run.ends import end
+from megalith.run.packages import ProgramError
 from megalith.run.paths import BUILD
 
-PARTS = ("single", "startup", "pool", "linux", "growth", "translation", "hashed", "sharing")
-PARTS += ("jobs", "kinds")
+PARTS = ("single", "startup", "pool", "linux", "growth", "translation", "hashed", "sizing")
+PARTS += ("sharing", "jobs", "kinds", "heaps")
 QUICK = ("single", "startup", "pool")  # tests measure the others
 
 
@@ -120,14 +126,24 @@ def run_sharing() -> tuple[list[dict], bool]:
     return rows, show_bounds(sharing.bounds(rows))
 
 
-def run_jobs() -> tuple[list[dict], bool]:
-    rows = jobs.execute(jobs.NUMBERS, jobs.RUNS, tell)
+def run_sizing() -> tuple[list[dict], bool]:
+    rows = sizing.execute(quick=False)
+    return rows, show_bounds(sizing.bounds(rows))
+
+
+def run_jobs(runs: int) -> tuple[list[dict], bool]:
+    rows = jobs.execute(jobs.NUMBERS, runs, tell)
     return rows, show_bounds(jobs.bounds(rows))
 
 
 def run_kinds() -> tuple[list[dict], bool]:
     rows = kinds.execute(kinds.WORK)
     return rows, show_bounds(kinds.bounds(rows))
+
+
+def run_heaps() -> tuple[list[dict], bool]:
+    rows = heaps.execute(tell)
+    return rows, show_bounds(heaps.bounds(rows))
 
 
 def show_bounds(checked: list[figures.Bound]) -> bool:
@@ -169,6 +185,9 @@ def main() -> int:
     )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--bless", action="store_true")
+    parser.add_argument(
+        "--runs", type=int, default=jobs.RUNS, metavar="N", help="boots of each case of jobs"
+    )
     parser.add_argument("--out", type=Path, default=BUILD / "bench", metavar="FOLDER")
     parser.add_argument(
         "names", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}, or a program"
@@ -176,6 +195,8 @@ def main() -> int:
     arguments = parser.parse_args()
     programs = [s.stem for s in calls.programs()]
     unknown = set(arguments.names) - {*programs, *PARTS}
+    if arguments.runs < 1:
+        parser.error("--runs: at least 1")
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     folder: Path = arguments.out
@@ -193,9 +214,12 @@ def main() -> int:
         "growth": [],
         "translation": [],
         "hashed": [],
+        "sizing": [],
         "sharing": [],
+        "servers": [],
         "jobs": [],
         "kinds": [],
+        "heaps": [],
     }
     data |= page.load(path) if path.exists() else {}
     chosen = arguments.names or list(QUICK if arguments.quick else PARTS)
@@ -225,16 +249,23 @@ def main() -> int:
         if "hashed" in chosen:
             data["hashed"], good = run_hashed(folder)
             kept.append(good)
+        if "sizing" in chosen:
+            data["sizing"], good = run_sizing()
+            kept.append(good)
         if "sharing" in chosen:
             data["sharing"], good = run_sharing()
             kept.append(good)
+            data["servers"] = sharing.execute_servers(sharing.CUSTOMERS, sharing.QUERIES)
         if "jobs" in chosen:
-            data["jobs"], good = run_jobs()
+            data["jobs"], good = run_jobs(arguments.runs)
             kept.append(good)
         if "kinds" in chosen:
             data["kinds"], good = run_kinds()
             kept.append(good)
-    except BenchError as error:
+        if "heaps" in chosen:
+            data["heaps"], good = run_heaps()
+            kept.append(good)
+    except (BenchError, ProgramError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     page.dump(data, path)

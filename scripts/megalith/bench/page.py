@@ -18,12 +18,14 @@ from megalith.bench import (
     figures,
     growth,
     hashed,
+    heaps,
     jobs,
     kinds,
     linux_programs,
     linux_rows,
     pool,
     sharing,
+    sizing,
     translation,
 )
 from megalith.bench.cases import LARGE_GIB, SMALL_GIB, SPARSE_GIB
@@ -85,9 +87,11 @@ def parts(data: dict) -> dict[str, str]:
         "growth": growth.growth_table(data["growth"]),
         **translation.parts(data["translation"]),
         **hashed.parts(data["hashed"]),
-        **sharing.parts(data["sharing"]),
+        **sizing.parts(data["sizing"]),
+        **sharing.parts(data["sharing"], data["servers"]),
         **jobs.parts(data["jobs"]),
         **kinds.parts(data["kinds"]),
+        **heaps.parts(data["heaps"]),
         **pool.parts(data["pool"], data["pool_tools"]),
     }
 

@@ -8,6 +8,7 @@ one entry map many of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from megalith.bench.figures import Bound, table
@@ -18,6 +19,8 @@ Row = dict[str, Any]
 
 MIB, PROCESSES = 1024, 20
 QUICK_MIB, QUICK_PROCESSES = 128, 4
+SERVERS, CUSTOMERS, QUERIES = 4, 100_000, 5_000
+QUICK_CUSTOMERS, QUICK_QUERIES = 4_000, 300
 MODELS = "all,hints=both"
 # Double misses with shared tables, of those with private ones, both with hints. They are left to
 # other memory than the section's.
@@ -35,9 +38,31 @@ def run(mib: int, processes: int, shared: bool) -> report.Found:
 def execute(mib: int, processes: int) -> list[Row]:
     """A row for each chip, hint and kind of page tables: counts of the whole run, and of references
     to the section."""
+    return rows_of(lambda shared: run(mib, processes, shared), {"mib": mib, "processes": processes})
+
+
+def run_servers(customers: int, queries: int, shared: bool) -> report.Found:
+    """Processes that ask questions of one database, which lies in the section S (16 MiB for 10,000
+    customers)."""
+    mib = customers * 16 // 10_000 + 8
+    tables = "PAGE_TABLES" if shared else "NOPAGE_TABLES"
+    machine = ["-m", f"{mib + 512}M", "--reserve", f"S {mib} /ALLOCATE /ZERO /{tables}"]
+    words = [str(customers), "4", "1", str(queries), "S", "shared" if shared else "private"]
+    return run_modelled(MODELS, machine, ["/bench/queries", *words, str(SERVERS)])[1]
+
+
+def execute_servers(customers: int, queries: int) -> list[Row]:
+    return rows_of(
+        lambda shared: run_servers(customers, queries, shared),
+        {"customers": customers, "queries": queries},
+    )
+
+
+def rows_of(run_one: Callable[[bool], report.Found], case: dict[str, int]) -> list[Row]:
+    """Rows of a run with shared and of one with private page tables."""
     rows = []
     for shared in (True, False):
-        found = run(mib, processes, shared)
+        found = run_one(shared)
         section = [o for o in found.origins if o["section"] == "S"]
         for n, (chip, hint, _, _) in enumerate(plan.parse(MODELS).models):
             rows.append(
@@ -45,8 +70,7 @@ def execute(mib: int, processes: int) -> list[Row]:
                     "chip": chip,
                     "hints": hint > 0,
                     "shared": shared,
-                    "mib": mib,
-                    "processes": processes,
+                    **case,
                     "misses": found.misses(n),
                     "doubles": found.sum(n, "fetch_doubles") + found.sum(n, "data_doubles"),
                     "section_misses": sum(o["misses"][n] for o in section),
@@ -95,5 +119,5 @@ def sharing_table(rows: list[Row]) -> str:
     return table([*heads, "million cycles lost"], body)
 
 
-def parts(rows: list[Row]) -> dict[str, str]:
-    return {"tb-sharing": sharing_table(rows)}
+def parts(rows: list[Row], servers: list[Row]) -> dict[str, str]:
+    return {"tb-sharing": sharing_table(rows), "tb-servers": sharing_table(servers)}

@@ -20,6 +20,16 @@ from megalith.tb import programs
 # By chip: the highest address space number.
 CHIPS = {"21064": 63, "21164": 127, "21264": 255}
 MODELS_MAX = 12  # of the plugin
+PLUGIN_SOURCES = (
+    "model.c",
+    "vhpt.c",
+    "guest.c",
+    "pages.c",
+    "places.c",
+    "instructions.c",
+    "origins.c",
+)
+PLUGIN_SOURCES += ("results.c", "options.c", "plugin.c")
 VHPT_LEAST, VHPT_MOST = 32, 1 << 18  # KiB
 SWITCH = {"on": (1,), "off": (0,), "both": (1, 0)}
 # The largest granularity hint that counts, by what the option says.
@@ -173,12 +183,16 @@ def page_types(kernel: Path) -> dict[str, int]:
     return view.enumeration("page_type", "mm/phys/page.c")
 
 
+def plugin_flags(version: int) -> list[str]:
+    """Of the compiler, for the plugin with that version of the interface."""
+    return ["-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={version}", "-lpthread"]
+
+
 def plugin_option(plan: Plan, kernel: Path, memory: int, out: Path) -> str:
     """What QEMU's -plugin takes. A comma in a name is doubled."""
     version = plugin_version()
-    sources = ["model.c", "vhpt.c", "guest.c", "pages.c", "places.c", "plugin.c"]
-    flags = ["-shared", "-fPIC", "-fvisibility=hidden", f"-DPLUGIN_API={version}", "-lpthread"]
-    words = [str(programs.compiled(f"plugin{version}", sources, flags)), f"out={out}"]
+    flags = plugin_flags(version)
+    words = [str(programs.compiled(f"plugin{version}", PLUGIN_SOURCES, flags)), f"out={out}"]
     words += [f"{name}={value:#x}" for name, value in layout(kernel, memory).items()]
     words += [f"model={chip}:{hints}:{asns}:{vhpt}" for chip, hints, asns, vhpt in plan.models]
     words += [f"trace={plan.trace.resolve()}"] if plan.trace else []

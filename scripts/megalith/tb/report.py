@@ -32,13 +32,18 @@ NAME_SHOWN = 15  # bytes of a thread's name
 
 @dataclass
 class Clock:
-    """When the guest read its clock: instructions executed, the CPU's loads and stores, and misses
-    and double misses of its data buffer in each model."""
+    """When the guest read its clock: instructions executed, the CPU's loads and stores, and in each
+    model misses and double misses of its data buffer, misses of both buffers, those that a hashed
+    page table resolved, and cycles lost at least and at most."""
 
     instructions: int
     accesses: int
     misses: list[int]
     doubles: list[int]
+    all: list[int]
+    found: list[int]
+    least: list[int]
+    most: list[int]
 
 
 @dataclass

@@ -8,9 +8,12 @@
 #define ONE_SPACE  (UINT64_C(1) << 31) /* the tag is of one address space */
 #define ASN_BITS   8
 #define FLUSH_BITS (32 - ASN_BITS)
-/* Neighbouring processes begin 1,021 entries apart: a prime, so that the same page of several of
- * them seldom meets. Pages of one process are next to each other. */
-#define STEP 1021
+/* Pages of one process are next to each other in the table, which is best for one that fits: no two
+ * of them meet. Where processes begin is the fraction of the table by which their number times the
+ * golden ratio exceeds a whole: whatever the size of the table is, the first n processes begin as far
+ * apart as n can, but for a constant factor. (A step of some entries, the same for all sizes, would
+ * let processes larger than the step meet in tables that have room for all of them.) */
+#define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
 bool vhpt_parse(const char *text, struct vhpt_kind *kind)
 {
@@ -40,6 +43,7 @@ bool vhpt_init(struct tb_vhpt *v, struct vhpt_kind kind)
     memset(v, 0, sizeof(*v));
     v->entry = calloc(n, sizeof(*v->entry));
     v->mask = (kind.has_chains ? n / 2 : n) - 1;
+    v->start_shift = (uint8_t)__builtin_clzll(v->mask);
     v->is_short = kind.is_short;
     v->of_processes = v->of_all = 1;
     v->next_link = (uint32_t)(v->mask + 1);
@@ -53,7 +57,7 @@ bool vhpt_init(struct tb_vhpt *v, struct vhpt_kind kind)
 
 static struct vhpt_entry *entry_of(const struct tb_vhpt *v, uint64_t page, uint64_t asn)
 {
-    uint64_t start = page & UPPER_HALF ? 0 : asn * STEP;
+    uint64_t start = page & UPPER_HALF ? 0 : asn * GOLDEN >> v->start_shift;
 
     return &v->entry[(page + start) & v->mask];
 }
@@ -73,18 +77,6 @@ static bool is_of(const struct tb_vhpt *v, const struct vhpt_entry *e, uint64_t 
     return e->tag == tag_of_one(v, page, asn) || e->tag == tag_of_all(v, page);
 }
 
-bool vhpt_find(struct tb_vhpt *v, uint64_t page, uint64_t asn, struct tb_pte *pte)
-{
-    const struct vhpt_entry *e = entry_of(v, page, asn);
-
-    v->walks++;
-    if (!is_of(v, e, page, asn))
-        return false;
-    v->hits++;
-    *pte = e->pte;
-    return true;
-}
-
 /* May what the entry holds still be found? */
 static bool is_live(const struct tb_vhpt *v, const struct vhpt_entry *e)
 {
@@ -92,6 +84,32 @@ static bool is_live(const struct tb_vhpt *v, const struct vhpt_entry *e)
         return false;
     return e->tag & ONE_SPACE ? e->tag >> (32 + ASN_BITS) == v->of_processes
                               : e->tag >> 32 == v->of_all;
+}
+
+/* What the entry holds instead of a page of that space. */
+static enum vhpt_instead instead(const struct tb_vhpt *v, const struct vhpt_entry *e, uint64_t asn)
+{
+    if (e->tag == 0)
+        return VHPT_NOTHING;
+    if (!is_live(v, e))
+        return VHPT_VOID;
+    if (!(e->tag & ONE_SPACE))
+        return VHPT_SYSTEM;
+    return (e->tag >> 32 & ((1u << ASN_BITS) - 1)) == asn ? VHPT_OWN : VHPT_OTHER;
+}
+
+bool vhpt_find(struct tb_vhpt *v, uint64_t page, uint64_t asn, struct tb_pte *pte)
+{
+    const struct vhpt_entry *e = entry_of(v, page, asn);
+
+    v->walks++;
+    if (!is_of(v, e, page, asn)) {
+        v->instead[instead(v, e, asn)]++;
+        return false;
+    }
+    v->hits++;
+    *pte = e->pte;
+    return true;
 }
 
 bool vhpt_find_link(struct tb_vhpt *v, uint64_t page, uint64_t asn, struct tb_pte *pte)

@@ -39,16 +39,28 @@ struct vhpt_link {
 };
 #define VHPT_NONE UINT32_MAX
 
+/* Why the walker did not find a page: what is in its entry. */
+enum vhpt_instead {
+    VHPT_NOTHING, /* no page yet, or one that was invalidated */
+    VHPT_VOID,    /* what was there before numbers were begun anew */
+    VHPT_OWN,     /* another page of the same address space */
+    VHPT_OTHER,   /* a page of another one */
+    VHPT_SYSTEM,  /* a page of all */
+    VHPT_REASONS
+};
+
 struct tb_vhpt {
     struct vhpt_entry *entry; /* of this program's memory: entries, then links */
     struct vhpt_link *link;   /* NULL: no chains. One for each of `entry` */
     uint64_t mask;            /* entries - 1; they are a power of two */
     uint32_t next_link;       /* the number of the next to be used */
+    uint8_t start_shift;      /* 64 - the logarithm of the number of entries */
     bool is_short;
     uint32_t of_processes, of_all; /* flushes so far, from 1 on */
     uint64_t walks, hits, replaced;
-    uint64_t looked, chained; /* links that were looked at; how often one had the page */
-    uint64_t cleared;         /* entries, by flushes */
+    uint64_t looked, chained;       /* links that were looked at; how often one had the page */
+    uint64_t cleared;               /* entries, by flushes */
+    uint64_t instead[VHPT_REASONS]; /* walks - hits, by what was in the entry */
 };
 
 /* What a table is: `kib` KiB, a power of two from 32 to VHPT_KIB_MAX, and the variants. */

@@ -1,0 +1,65 @@
+/*
+ * What the programs for the model of a hashed page table say of their work (scripts/bench sizing):
+ * the clock before and after it, by which the model's counts are found, and the peak virtual size,
+ * by which the VHPT paper sizes the table.
+ */
+#ifndef WORK_H
+#define WORK_H
+
+#include "bench.h"
+
+#include <string.h>
+
+/* Instructions from the first reading of the clock to the second one in work_clock(). */
+static uint64_t work_step;
+
+/* The clock. It is read twice in a row, which tells this reading from all others in what the model
+ * saw: the time alone does not, because an instruction that faults is executed again, which the
+ * model counts and the clock does not. */
+static __attribute__((noinline)) uint64_t work_clock(void)
+{
+    uint64_t first, second;
+
+    do { /* again if an interrupt came between */
+        first = bench_clock();
+        second = bench_clock();
+        work_step = second - first;
+    } while (work_step > 1000);
+    return second;
+}
+
+/* The largest size that the program has had, in bytes. */
+static inline uint64_t work_peak(void)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    uint64_t kib = 0;
+    char line[128];
+
+    bench_need(f != NULL);
+    while (kib == 0 && fgets(line, sizeof(line), f))
+        if (strncmp(line, "VmPeak:", 7) == 0)
+            kib = strtoull(line + 7, NULL, 10);
+    fclose(f);
+    bench_need(kib > 0);
+    return kib << 10;
+}
+
+/* The next of a fixed sequence of numbers below `limit`. */
+static inline uint64_t work_next(uint64_t *seed, uint64_t limit)
+{
+    *seed = *seed * 6364136223846793005ul + 1442695040888963407ul;
+    return (*seed >> 33) % limit;
+}
+
+/* Begun at `begin` and done: print how much, and a sum that shows that it was done. */
+static inline void work_report(uint64_t begin, uint64_t count, uint64_t sum)
+{
+    uint64_t end = work_clock();
+
+    printf("{\"begin\": %lu, \"end\": %lu, \"step\": %lu, \"peak\": %lu, \"count\": %lu, "
+           "\"sum\": %lu}\n",
+           (unsigned long)begin, (unsigned long)end, (unsigned long)work_step,
+           (unsigned long)work_peak(), (unsigned long)count, (unsigned long)sum);
+}
+
+#endif
