@@ -50,6 +50,8 @@ static void full(const struct mega_process *p)
            "%lu, stack %lu\n",
            (unsigned long)p->faults, (unsigned long)p->demand_zero, (unsigned long)p->cow,
            (unsigned long)p->object_valid, (unsigned long)p->file, (unsigned long)p->stack_grow);
+    printf("    Paging faults: modified page still in memory %lu, page file %lu\n",
+           (unsigned long)p->aged, (unsigned long)p->page_file);
     printf("    Section faults: made valid %lu, table picked up %lu, raced %lu, global valid %lu\n",
            (unsigned long)p->section_made_valid, (unsigned long)p->section_l3_pickup,
            (unsigned long)p->section_raced, (unsigned long)p->section_global_valid);
