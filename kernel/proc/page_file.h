@@ -1,5 +1,6 @@
 /*
- * Page files on disks and partitions, and the pager: the thread that writes pages to them when memory is short. README.md describes both.
+ * Page files on disks and partitions, and the pager: the thread that writes pages to them when
+ * memory is short. README.md describes both.
  */
 #ifndef KERNEL_PROC_PAGE_FILE_H
 #define KERNEL_PROC_PAGE_FILE_H

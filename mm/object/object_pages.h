@@ -18,10 +18,11 @@
  * A slot of an object's page index holds the state of one page. A request to the pager is recorded
  * here and nowhere else, so its answer finds it by (object, offset).
  *
- *   63:32          31:16        15     14    13:8   7      6     5    4        3    2      1  0
- *   PFN if PRESENT errno, with  FILED  AGED  WALKS  ERROR  TAKE  PUT  UPGRADE  GET  DIRTY  W  PRESENT
- *   file slot if   ERROR
- *   FILED
+ *   63:32      31:16      15     14    13:8   7      6     5    4        3    2      1  0
+ *   PFN, valid errno,     FILED  AGED  WALKS  ERROR  TAKE  PUT  UPGRADE  GET  DIRTY  W  PRESENT
+ *   if PRESENT with ERROR
+ *
+ * If FILED, 63:32 is the slot of a page file.
  */
 typedef uint64_t slot_t;
 #define SLOT_PRESENT 0x1ul

@@ -115,10 +115,11 @@ bool pagefile_may_read(pagefile_slot_t slot, unsigned n);
 
 /* Begin to count. fn: called for each page of the tables. */
 void pagefile_check_begin(void (*fn)(void *arg, pfn_t pfn), void *arg);
-/* A PTE or an object has the slot. False: there is no such slot, or more PTEs have it than it counts. */
+/* A PTE or an object has the slot. False: there is no such slot, or more have it than it counts. */
 bool pagefile_check_slot(pagefile_slot_t slot);
 /* All PTEs and objects were counted. slot: called for each slot in use, with the owners found and
-   those that it counts, those who hold it left out, and with the counter that it remembers. used: called for each file. */
+   those that it counts, those who hold it left out, and with the counter that it remembers. file:
+   called for each file. */
 struct pagefile_check {
     void (*slot)(void *arg, pagefile_slot_t slot, uint32_t found, uint32_t counted,
                  uint16_t charge);
