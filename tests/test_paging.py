@@ -42,10 +42,26 @@ def test_load(tmp_path: Path, cpus: int, accesses: int, times: int) -> None:
     run(image, "load", str(accesses), str(times), cpus=cpus)
 
 
+def test_shared(tmp_path: Path) -> None:
+    """Memory with an object, of each kind, twice what there is; private memory of several."""
+    run(swap.make(tmp_path / "swap", 8 * MEMORY), "shared", cpus=2)
+
+
+def test_quota(tmp_path: Path) -> None:
+    console = run(swap.make(tmp_path / "swap", MEMORY), "quota")
+    assert "out of memory, killed (user 1000" in console
+
+
+def test_thrash(tmp_path: Path) -> None:
+    """Pages are freed all the time, but only because others come back."""
+    console = run(swap.make(tmp_path / "swap", MEMORY // 2), "thrash", cpus=2)
+    assert "out of memory, killed" in console
+
+
 def test_reads_fail(tmp_path: Path) -> None:
     """A stretch of the disk cannot be read: SIGBUS there, and nowhere wrong contents."""
     image = swap.make(tmp_path / "swap", 8 * MEMORY)
-    read = fault("read_aio", iotype="read", sector=8000)
+    read = fault("read_aio", iotype="read", sector=64000)
     console = run(image, "fail", options=["--disk-fault", read])
     assert "vda: a read failed" in console
 

@@ -1,7 +1,7 @@
 /*
  * Files of the memory file system: inodes and contents. The pages of a regular file are filled
  * at their first use, from the initrd's bytes (backing) or with zeroes, and stay until the file is
- * deleted: there is no other storage.
+ * deleted, in memory or in a page file: there is no other storage.
  *
  * The pager replies at once, inside get: it allocates a page, fills it and supplies it. It takes no
  * lock of this layer, because it runs inside faults, including the fault of a thread that is in
@@ -98,8 +98,11 @@ static void memfs_written(struct mm_object *o)
 
 /* Every page is supplied with all access rights, so there is no upgrade operation, and pages are
  * never written back. */
-static const struct pager_ops memfs_pager = {
-    .name = "file", .get = memfs_get, .written = memfs_written, .end = memfs_object_end};
+static const struct pager_ops memfs_pager = {.name = "file",
+                                             .in_memory = true,
+                                             .get = memfs_get,
+                                             .written = memfs_written,
+                                             .end = memfs_object_end};
 
 struct inode *memfs_file_new(struct fs *fs, const struct fs_new *what)
 {
@@ -161,32 +164,33 @@ int memfs_resize(struct inode *i, uint64_t size, bool killable)
     struct memfs_file *f = file_of(i);
     uint64_t within = size & PAGE_MASK, backed = f->backing_bytes;
     bool shorter = size < i->size;
+    pfn_t pfn = PFN_NONE;
     int err;
 
+    if (shorter && within) { /* before anything changes: it may be in a page file */
+        err = object_page_find(i->object, size >> PAGE_SHIFT, &pfn);
+        if (unlikely(err))
+            return err;
+    }
     if (backed > size)
         __atomic_store_n(&f->backing_bytes, size, __ATOMIC_RELEASE);
     /* A page that was lost from the archive's contents meanwhile must not stay: not killable. */
     err = set_size(i, size, killable && backed <= size);
-    if (unlikely(err))
-        return err;
-    if (shorter && within) { /* a later extension must read as zeroes */
-        pfn_t pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
-
-        if (!pfn_eq(pfn, PFN_NONE)) {
+    if (!pfn_eq(pfn, PFN_NONE)) { /* a later extension must read as zeroes */
+        if (likely(!err))
             memset((uint8_t *)kseg_page(pfn) + within, 0, PAGE_SIZE - within);
-            page_unref(pfn);
-        }
+        page_unref(pfn);
     }
-    return 0;
+    return err;
 }
 
 /* Overwrite a page with zeroes, if it is in memory, or if `make` is set. */
 static int clear_page(struct inode *i, uint64_t index, bool make)
 {
-    pfn_t pfn = object_page_try_get(i->object, index);
-    int err = 0;
+    pfn_t pfn;
+    int err = object_page_find(i->object, index, &pfn);
 
-    if (pfn_eq(pfn, PFN_NONE) && make)
+    if (!err && pfn_eq(pfn, PFN_NONE) && make)
         err = object_page_get(i->object, index, MAP_R | MAP_W, &pfn);
     if (err || pfn_eq(pfn, PFN_NONE))
         return err;

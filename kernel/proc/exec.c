@@ -229,6 +229,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
 {
     struct process *p = process_self();
     struct file_table *files = p->files;
+    struct exec_wait *wait = uthread_self()->exec_wait;
     struct program_path *path_before;
     struct aspace *as, *old;
     bool ended = false, undumpable;
@@ -237,10 +238,9 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
 
     x->stack_bytes = rlimit_stack_bytes();
     as = exec_image_map(x, STACK_TOP, &err);
+    wait->space = as;
     if (as && !process_alone(p)) {
-        p->exec_wait = &(struct exec_wait){a, as};
         err = threads_end_others();
-        p->exec_wait = NULL;
         ended = !err;
     }
     if (as && !err && fdtable_shared(files)) { /* the others keep what this program closes */
@@ -256,11 +256,13 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     /* Until its owner and its readability are known, nobody else may look into the new space. */
     undumpable = __atomic_exchange_n(&p->personal.undumpable, true, __ATOMIC_RELAXED);
     old = process_change_space(p, as);
+    wait->space = old;
     err = write_stack(a, x, &sp);
     if (!err)
         err = exec_image_clear_tails(x);
     if (err) {
         process_change_space(p, old);
+        wait->space = as;
         __atomic_store_n(&p->personal.undumpable, undumpable, __ATOMIC_RELAXED);
         err = err == -EFAULT ? -ENOMEM : err;
         goto undo;
@@ -270,9 +272,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     if (unlikely(files != p->files))
         fdtable_release(process_change_files(p, files));
     posix_timers_end(p);
-    p->exec_wait = &(struct exec_wait){a, old};
     process_channels_end(p); /* waits for disks that move data from or to the old space */
-    p->exec_wait = NULL;
     process_aio_end(p);
     path_before = set_program(p, path, x, a);
     process_events_exec(p); /* without an exit routine: kernel/sys/vms/process.c */
@@ -287,6 +287,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     pal_wrunique(0);
     start_frame(x, sp);
     process_vfork_release(p);
+    wait->space = NULL;
     if (old) {
         accounting_leave_space(p, old);
         aspace_unref(old);
@@ -295,6 +296,7 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
 undo:
     if (ended) /* the process cannot go on without its other threads */
         signal_force(SIGKILL, SI_KERNEL, 0);
+    wait->space = NULL;
     if (as)
         aspace_unref(as);
     if (files && files != p->files)
@@ -309,6 +311,7 @@ int exec_program(const char *path, struct exec_args *a)
 
     if (!x)
         return -ENOMEM;
+    uthread_self()->exec_wait = &(struct exec_wait){.args = a};
     exec_image_init(x);
     err = exec_image_open(x, path, a);
     a->path_at = a->bytes;
@@ -317,6 +320,7 @@ int exec_program(const char *path, struct exec_args *a)
     if (!err)
         err = replace_program(path, a, x);
     exec_image_close(x);
+    uthread_self()->exec_wait = NULL;
     npp_free(x, sizeof(*x));
     return err;
 }
@@ -328,6 +332,7 @@ int process_exec(const char *path, vaddr_t argv, vaddr_t envp)
     int err;
 
     exec_args_init(&a);
+    uthread_self()->exec_wait = &(struct exec_wait){.args = &a};
     err = exec_args_vector(&a, argv, &a.argc);
     if (!err && !a.argc) { /* programs rely on an argv[0]: an empty one, as on Linux */
         err = exec_args_add(&a, "");
@@ -337,6 +342,7 @@ int process_exec(const char *path, vaddr_t argv, vaddr_t envp)
         err = exec_args_vector(&a, envp, &a.envc);
     if (!err)
         err = exec_program(path, &a);
+    uthread_self()->exec_wait = NULL;
     exec_args_free(&a);
     if (unlikely(ptrace_self() != NULL) && !err)
         ptrace_exec(tid);

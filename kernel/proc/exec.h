@@ -23,7 +23,7 @@ struct exec_args {
     uint8_t *page[EXEC_ARG_PAGES]; /* KSEG addresses of the first npages; allocated as needed */
 };
 
-/* What exec holds while it waits (process.exec_wait). */
+/* What exec holds while it waits (uthread.exec_wait). */
 struct exec_wait {
     const struct exec_args *args;
     /* With a reference: of the new program, or later of the old one, or NULL. */

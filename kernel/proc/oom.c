@@ -1,7 +1,8 @@
 /*
  * Out of memory: a page fault of user mode got no page, and there is nobody to tell. Pages of files
  * that can be read again are freed first, then pages go to page files (page_out.c); only when
- * neither frees any does a process end.
+ * neither frees any, or pages have been freed for seconds only to be needed again, does a process
+ * end.
  *
  * The process that ends is not the one that happened to fault, but the largest of the user that
  * holds most: of the faulting process's own user when that one is at its limit, otherwise of the
@@ -134,7 +135,7 @@ static void choose_and_kill(const struct process *p, unsigned rounds)
     struct choice c = {0};
     bool own, visible = is_short(a, &own);
 
-    if (!visible && rounds < ROUNDS_WAIT)
+    if (!visible && rounds < ROUNDS_WAIT && !page_out_is_thrash())
         return;
     if (own || (!visible && !a->exempt))
         c.only = a;
@@ -166,8 +167,8 @@ void process_no_memory(void)
         return;
     }
     (void)is_short(account_self(), &own);
-    /* The fault is tried again; for one's own limit it gains nothing. */
-    if (!own && (tree_reclaim() || page_out_wait()))
+    /* The fault is tried again; for one's own limit pages of files gain nothing. */
+    if ((!own && tree_reclaim()) || page_out_wait())
         return;
     rounds = count_round(p);
     if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {

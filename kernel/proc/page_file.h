@@ -1,6 +1,6 @@
 /*
- * Page files on disks and partitions, and the pager: the thread that writes private pages to them
- * when memory is short. README.md describes both.
+ * Page files on disks and partitions, and the pager: the thread that writes pages to them when
+ * memory is short. README.md describes both.
  */
 #ifndef KERNEL_PROC_PAGE_FILE_H
 #define KERNEL_PROC_PAGE_FILE_H
@@ -32,8 +32,10 @@ int page_out_close(unsigned file, const void *device);
 void page_out_look(void);
 /* Is there a page file, so that it may help to wait for memory? Any IPL. */
 bool page_out_active(void);
-/* The current thread got no memory: wait until the pager has freed some, and return true; or find
- * that waiting does not help. IPL 0, no spinlock; killable. */
+/* Has nobody got memory for a while but what others lost at once? Any IPL. */
+bool page_out_is_thrash(void);
+/* The current thread got no memory, of the system's or of its user's: wait until the pager has
+ * freed some, and return true; or find that waiting does not help. IPL 0, no spinlock; killable. */
 bool page_out_wait(void);
 /* Call fn for each address space to which the pager has a reference: for the self-check, while all
  * threads are stopped. */

@@ -1,17 +1,26 @@
 /*
- * The pager: a thread that puts private pages into page files while memory is short.
+ * The pager: a thread that puts pages into page files while memory is short.
  *
  * It looks at the number of free pages each TICK_NS, and at once when somebody got none. Below
  * FREELIM it goes over the address spaces of all processes in turn, in steps (mm/space/page_out.c),
- * until there are FREEGOAL again, and next time it goes on where it has stopped. Each round takes
- * access away from what was used and frees what was not, so a page stays that is used more often
- * than a round takes. When ROUNDS rounds free nothing, because all is in use or no slot is free, it
- * says so to those who wait, and they go on to end a process (oom.c).
+ * and then over the objects that are memory (mm/object/object_paging.c), until there are FREEGOAL
+ * again, and next time it goes on where it has stopped. Each round takes access away from what was
+ * used and frees what was not, so a page stays that is used more often than a round takes. When
+ * ROUNDS rounds free nothing, because all is in use or no slot is free, it says so to those who
+ * wait, and they go on to end a process (oom.c).
+ *
+ * A user who has reached his limit of memory (USER_PAGES) waits for the pager too, which then frees
+ * pages of this user alone.
+ *
+ * It may be that each page that is freed is needed again before anybody gets on. As long as there
+ * are free slots that is slow, but ends: a page that was read stays for two visits at least. With
+ * no free slot, pages are freed only because others come back, and new memory is had by nobody. If
+ * that lasts for THRASH_NS, the pager says that it frees nothing.
  *
  * Only this thread takes free slots, writes, and ages pages. It holds no lock while it waits for a
- * disk, and needs no memory to free some. It has a reference to one address space at a time. If
- * that becomes the last one, another thread drops it: the end of an address space may take mutexes
- * that somebody holds who waits for the pager.
+ * disk, and needs no memory to free some. It has a reference to one address space or object at a
+ * time. If that to a space becomes the last one, another thread drops it: the end of an address
+ * space may take mutexes that somebody holds who waits for the pager.
  *
  * Closing a page file is its work too: who asks for it waits, and may leave.
  */
@@ -25,6 +34,7 @@
 #include "kernel/quota/quota.h"
 #include "kernel/sched/thread.h"
 #include "kernel/sched/timer.h"
+#include "mm/object/object.h"
 #include "mm/pagefile/pagefile.h"
 #include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
@@ -32,8 +42,11 @@
 #include "mm/space/aspace_page.h"
 #include "sysman/params.h"
 
-#define TICK_NS 2000000u /* between two looks at the free pages, while there is a page file */
-#define ROUNDS  4u       /* that free nothing, before the pager gives up */
+#define TICK_NS   2000000u    /* between two looks at the free pages, while there is a page file */
+#define ROUNDS    4u          /* that free nothing, before the pager gives up */
+#define THRASH_NS 4000000000u /* without free slots and memory, before a process is to end */
+#define OWN_SHIFT 5           /* a user at his limit gets 1/32 of it back, */
+#define OWN_LEAST 32u         /* or so many pages */
 /* A round begins this long after the one before at the earliest: with less, pages would go that
    were not used only because nobody has run meanwhile. */
 #define ROUND_NS 20000000u
@@ -46,12 +59,19 @@
 static struct wait_queue work = WAIT_QUEUE_INIT("pager", work);
 static struct wait_queue news = WAIT_QUEUE_INIT("pages freed", news);
 static struct wait_queue ends = WAIT_QUEUE_INIT("space end", ends);
-static bool started;         /* constant after boot */
-static bool called;          /* atomic */
-static uint64_t freed;       /* pages so far; atomic */
-static uint64_t verdicts;    /* how often none could be freed; atomic */
-static struct aspace *space; /* that the pager works on; pager's thread */
-static struct aspace *left;  /* a stack of those whose last reference is here; atomic */
+static bool started;      /* constant after boot */
+static bool called;       /* atomic */
+static uint64_t freed;    /* pages so far; atomic */
+static uint64_t verdicts; /* how often none could be freed; atomic */
+static uint64_t thrashes; /* of these, how often although some were; atomic */
+static uint64_t tight_ns; /* since when there are neither slots nor memory, 0: there are; atomic */
+/* A user at his limit who waits, until a round for him has begun; atomic. */
+static struct account *needy;
+static const struct account *in_vain; /* the last user for whom nothing could be freed; atomic */
+static uint64_t own_verdicts;      /* how often that was so, of all users; after in_vain; atomic */
+static const struct account *only; /* whose pages alone go; NULL: all; pager's thread */
+static struct aspace *space;       /* that the pager works on; pager's thread */
+static struct aspace *left;        /* a stack of those whose last reference is here; atomic */
 
 #define RESULTS 8u
 
@@ -183,12 +203,26 @@ static void for_each_space(bool (*fn)(struct aspace *as, void *arg), void *arg)
 
 static bool is_enough(void) { return fluid_count() >= goal(); }
 
+/* Has the user who is being served enough room again? */
+static bool has_room(const struct account *a)
+{
+    const struct quota_count *c = &a->count[QUOTA_PAGES];
+    uint64_t limit = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
+
+    return quota_room(c) >= MIN(MAX(limit >> OWN_SHIFT, OWN_LEAST), limit);
+}
+
+static bool is_done(void) { return only ? has_room(only) : is_enough(); }
+
 /* Where the pager has stopped: a space, which may be gone, and an address in it. Spaces are told
- * apart by their roots, as a hint. */
+ * apart by their roots, as a hint. A round over the objects, which come last, is marked by its
+ * number alone: they know where they are (mm/object/object_paging.c). */
 static struct {
     uint64_t root;
     vaddr_t va;
-} mark;
+    bool objects; /* the spaces of this round are done */
+    uint32_t round;
+} mark = {.round = 1};
 
 static void count_freed(unsigned n)
 {
@@ -215,8 +249,8 @@ static bool page_out_space(struct aspace *as, void *arg)
         va = mark.va;
     }
     while (va < LAYOUT_USER_TOP) {
-        count_freed(aspace_page_out(as, &va));
-        r->stopped = is_enough();
+        count_freed(aspace_page_out(as, &va, only));
+        r->stopped = is_done();
         if (r->stopped) {
             mark.root = as->pt.root.n;
             mark.va = va;
@@ -224,6 +258,31 @@ static bool page_out_space(struct aspace *as, void *arg)
         }
     }
     return true;
+}
+
+static bool page_out_object(struct mm_object *o)
+{
+    bool more = true;
+
+    while (more) {
+        count_freed(object_page_out(o, only, &more));
+        if (is_done())
+            return false;
+    }
+    return true;
+}
+
+/* The objects that this round has not visited. False: stopped. */
+static bool page_out_objects(void)
+{
+    struct mm_object *o;
+    bool more = true;
+
+    while (more && (o = object_next_to_page(mark.round)) != NULL) {
+        more = page_out_object(o);
+        object_drop(o);
+    }
+    return more;
 }
 
 /* Wait until the next whole round may begin. */
@@ -251,44 +310,112 @@ static uint64_t round(void)
     uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
     struct round r = {.skipping = mark.root != 0};
 
-    if (!r.skipping)
+    if (!r.skipping && !mark.objects)
         pace();
-    for_each_space(page_out_space, &r);
-    if (!r.stopped)
-        mark.root = 0;
+    if (!mark.objects) {
+        for_each_space(page_out_space, &r);
+        if (!r.stopped) {
+            mark.root = 0;
+            mark.objects = true;
+        }
+    }
+    if (!r.stopped && page_out_objects()) {
+        mark.objects = false;
+        mark.round++;
+        count_freed(written_sweep(WRITTEN_ROUND));
+    }
+    count_freed(written_sweep(WRITTEN_LOOK));
     return __atomic_load_n(&freed, __ATOMIC_RELAXED) - before;
+}
+
+/* Are pages freed only because others come back? Says since when there are neither free slots nor
+ * memory. */
+static bool is_thrash(void)
+{
+    uint64_t slots, free, now = clock_ns();
+
+    pagefile_totals(&slots, &free);
+    if (free > PAGEFILE_CLUSTER + slots / 128 || is_enough())
+        now = 0;
+    if (!now || !tight_ns)
+        __atomic_store_n(&tight_ns, now, __ATOMIC_RELAXED);
+    return page_out_is_thrash();
+}
+
+bool page_out_is_thrash(void)
+{
+    uint64_t since = __atomic_load_n(&tight_ns, __ATOMIC_RELAXED);
+
+    return since && clock_ns() - since > THRASH_NS;
 }
 
 static void free_some(void)
 {
     uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
+    bool thrash = false;
 
-    for (unsigned vain = 0; vain < ROUNDS && !is_enough() && !has_to_close();)
+    for (unsigned vain = 0; vain < ROUNDS && !is_done() && !has_to_close() && !thrash;) {
         vain = round() ? 0 : vain + 1;
-    if (has_to_close() || (is_enough() && __atomic_load_n(&freed, __ATOMIC_RELAXED) != before))
+        thrash = !only && is_thrash();
+    }
+    if (has_to_close() ||
+        (is_done() && !thrash && __atomic_load_n(&freed, __ATOMIC_RELAXED) != before))
         return;
-    __atomic_fetch_add(&verdicts, 1, __ATOMIC_RELEASE);
+    if (thrash)
+        __atomic_fetch_add(&thrashes, 1, __ATOMIC_RELEASE);
+    if (only)
+        __atomic_store_n(&in_vain, only, __ATOMIC_RELAXED);
+    __atomic_fetch_add(only ? &own_verdicts : &verdicts, 1, __ATOMIC_RELEASE);
     (void)wake_all(&news);
+}
+
+/* The same for a user who has reached his limit. The account stays: only who has a reference to it
+ * asks, and afterwards it is read at most. */
+static bool serve_needy(void)
+{
+    only = __atomic_exchange_n(&needy, NULL, __ATOMIC_ACQUIRE);
+    if (!only)
+        return false;
+    mark.root = 0;
+    mark.objects = false;
+    mark.round++;
+    free_some();
+    mark.root = 0;
+    mark.objects = false;
+    mark.round++;
+    only = NULL;
+    return true;
 }
 
 bool page_out_active(void) { return started && pagefile_any(); }
 
-bool page_out_wait(void)
+/* What has happened so far, when a wait begins. */
+struct page_out_news {
+    uint64_t freed, verdicts, own, thrashes;
+};
+
+/* A user at his limit waits until he has room again, or in vain. */
+static bool wait_is_over(const struct account *full, const struct page_out_news *was)
 {
-    const struct account *a = account_self();
-    uint64_t was = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
-    uint64_t judged = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE);
+    if (full)
+        return !account_is_full(full, QUOTA_PAGES, 1) ||
+               (__atomic_load_n(&own_verdicts, __ATOMIC_ACQUIRE) != was->own &&
+                __atomic_load_n(&in_vain, __ATOMIC_RELAXED) == full);
+    return __atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was->freed ||
+           __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was->verdicts;
+}
+
+static int wait_for_news(struct account *full, const struct page_out_news *was)
+{
     struct waiter w;
     int err = 0;
 
-    if (!page_out_active() || thread_self()->failure || account_is_full(a, QUOTA_PAGES, 1) ||
-        is_enough())
-        return false;
     for (;;) {
         wait_enqueue(&news, &w);
-        if (__atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was ||
-            __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != judged)
+        if (wait_is_over(full, was))
             break;
+        if (full)
+            __atomic_store_n(&needy, full, __ATOMIC_RELEASE);
         page_out_look();
         /* A thread that settles what others wait for is not to find memory gone that it has. */
         err = wait_block(&w, thread_self()->settling ? WAIT_UNINTERRUPTIBLE : WAIT_KILLABLE,
@@ -297,7 +424,25 @@ bool page_out_wait(void)
             break;
     }
     wait_finish(&w);
-    return !err && (__atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was || is_enough());
+    return err;
+}
+
+bool page_out_wait(void)
+{
+    struct account *a = account_self();
+    struct account *full = account_is_full(a, QUOTA_PAGES, 1) ? a : NULL;
+    const struct page_out_news was = {.freed = __atomic_load_n(&freed, __ATOMIC_ACQUIRE),
+                                      .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
+                                      .own = __atomic_load_n(&own_verdicts, __ATOMIC_ACQUIRE),
+                                      .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
+
+    if (!page_out_active() || thread_self()->failure || (!full && is_enough()))
+        return false;
+    if (wait_for_news(full, &was) != 0 ||
+        __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) != was.thrashes)
+        return false;
+    return full ? !account_is_full(full, QUOTA_PAGES, 1)
+                : __atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was.freed || is_enough();
 }
 
 /* ---- closing a page file ---- */
@@ -312,6 +457,19 @@ static bool page_in_space(struct aspace *as, void *arg)
     return *err == 0;
 }
 
+static int page_in_objects(void)
+{
+    struct mm_object *o;
+    int err = 0;
+
+    mark.round++;
+    while (!err && (o = object_next_to_page(mark.round)) != NULL) {
+        err = object_page_in(o, closing.file);
+        object_drop(o);
+    }
+    return err;
+}
+
 /* Bring back what is in the file. New processes come last in a walk; who holds slots only now, such
  * as an exec that is under way, is met the next time. */
 static void close_file(void)
@@ -319,8 +477,10 @@ static void close_file(void)
     int err = 0;
     bool ended = false;
 
+    (void)written_sweep(WRITTEN_ALL);
     for (unsigned n = 0; n < ROUNDS && !err && !ended; n++) {
         for_each_space(page_in_space, &err);
+        err = err ? err : page_in_objects();
         ended = !err && pagefile_end(closing.file);
     }
     if (ended) {
@@ -379,6 +539,9 @@ static void pager(void *arg)
         wait_finish(&w);
         if (has_to_close())
             close_file();
+        count_freed(written_sweep(WRITTEN_LOOK));
+        if (serve_needy() && is_enough())
+            asked = false;
         pagefile_set_short(fluid_count() < goal());
         /* Who asked waits for a verdict at least, even if the last page file has been closed. */
         if (asked || (pagefile_any() && fluid_count() < limit()))
@@ -400,6 +563,7 @@ void page_out_boot(void)
     }
     started = true;
     aspace_wait_for_memory = page_out_wait;
+    object_wait_for_memory = page_out_wait;
     thread_start(t);
     thread_start(end);
 }

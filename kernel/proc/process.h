@@ -27,7 +27,6 @@
 #include "mm/space/aspace.h"
 
 struct event_owner;
-struct exec_wait;
 struct file_table;
 struct lnm_space;
 struct posix_timers;
@@ -139,9 +138,6 @@ struct process {
     struct program_path *program; /* holds a reference; NULL before the first exec. Table lock; its
                                      own threads read it without, because only exec changes it */
     vaddr_t arg_start, arg_end, env_end; /* strings of exec; table lock */
-    /* What an exec holds that waits until it is the only thread, or for disks; or NULL. Its own;
-     * others read it only while all threads are stopped (validate.c). */
-    struct exec_wait *exec_wait;
     struct mutex settings_mutex;   /* MUTEX_PROCESS: serialises calls that change the break, the
                                     alarm, or the table of timer_create */
     vaddr_t brk_start, brk;        /* settings_mutex, unless process_alone */
@@ -384,6 +380,8 @@ extern void (*futex_end_hook)(struct process *p, struct uthread *u);
 /* A fault of the current process cannot be resolved: send it sig with this si_code and address, to
  * be delivered on the return to user mode. */
 void signal_force(int sig, int code, vaddr_t addr);
+/* The same with an errno (a positive number) for si_errno: why the address cannot be accessed. */
+void signal_force_error(int sig, int code, vaddr_t addr, int error);
 /* The slow path of the return to user mode, taken when hw.syscall_exit is not 0: parks for a
  * freeze, reschedules, delivers signals, and so may end the process. The trap frame is full. IPL
  * 0. */

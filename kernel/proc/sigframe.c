@@ -69,6 +69,7 @@ static void info_out(struct siginfo *to, const struct signal_info *from)
     to->code = from->code;
     if (from->addr && from->code >= 0) {
         to->addr = from->addr;
+        to->err = from->status;
         return;
     }
     to->kill.pid = from->pid;

@@ -322,9 +322,11 @@ static void force_locked(struct process *p, struct uthread *u, const struct sign
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_SIGNAL, __ATOMIC_SEQ_CST);
 }
 
-void signal_force(int sig, int code, vaddr_t addr)
+void signal_force(int sig, int code, vaddr_t addr) { signal_force_error(sig, code, addr, 0); }
+
+void signal_force_error(int sig, int code, vaddr_t addr, int error)
 {
-    struct signal_info info = {.signo = sig, .code = code, .addr = addr};
+    struct signal_info info = {.signo = sig, .code = code, .status = error, .addr = addr};
     struct process *p = process_self();
     ipl_t ipl = spin_lock(&p->sig->lock);
 

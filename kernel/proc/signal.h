@@ -38,7 +38,7 @@ typedef uint64_t sigset_t; /* bit n - 1 stands for signal n */
 struct signal_info {
     int32_t signo, code;
     uint32_t pid, uid;
-    int32_t status;
+    int32_t status; /* of a child; of a fault: an errno, or 0 */
     union {
         vaddr_t addr;   /* of a fault */
         uint64_t value; /* code below 0: what the sender gave with it */
@@ -87,7 +87,10 @@ struct uthread {
     struct uthread_place place; /* in process.threads */
     struct thread *thread;      /* constant while it is in the list */
     struct process *process;    /* constant */
-    struct account *charged;    /* for this thread; NULL: it is the first one; constant */
+    /* What its exec holds, which may wait, or NULL. Its own; others read it only while all threads
+     * are stopped (validate.c). */
+    struct exec_wait *exec_wait;
+    struct account *charged; /* for this thread; NULL: it is the first one; constant */
     /* An account that it charges, although its process has another one now; NULL: none. Table lock
      * and signal lock. */
     struct account *held;

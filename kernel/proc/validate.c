@@ -5,11 +5,9 @@
  * that could wait for it.
  *
  * A stopped thread that waits for an event holds no page outside of structures: what it works on
- * belongs to its address space, its open files, an object or a pool. Exec waits for mutexes, and a
- * thread that waits for a mutex is not stopped; only while it waits until it is the only thread of
- * its process, or for requests to disks from the old program, it may be, and then process.exec_wait
- * shows its pages. A call that waits with other pages must show them here too, or the check reports
- * them as lost.
+ * belongs to its address space, its open files, an object or a pool. What an exec has shows
+ * uthread.exec_wait, and a space whose memory another process reads aspace_visits(). A call that
+ * waits with other pages must show them here too, or the check reports them as lost.
  */
 #include "kernel/proc/validate.h"
 
@@ -22,34 +20,51 @@
 #include "kernel/proc/page_file.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/run_hook.h"
+#include "kernel/proc/signal.h"
+#include "mm/space/aspace_page.h"
+#include "mm/space/aspace_read.h"
 
 #define STOP_LIMIT_NS 10000000000u /* time for all to stop: a fork or exec takes milliseconds */
 #define ROUNDS        5u           /* an interrupt that allocates memory during a check is rare */
 
+static void exec_of(struct validate *v, const struct exec_wait *w)
+{
+    if (w->space)
+        validate_aspace(v, w->space);
+    for (unsigned k = 0; k < w->args->npages; k++)
+        validate_page(v, paddr_to_pfn(kseg_paddr(w->args->page[k])), VALIDATE_PIPE);
+}
+
 static enum process_visit space_of(struct process *p, void *arg)
 {
+    struct uthread_place *place;
+
     if (p->aspace)
         validate_aspace(arg, p->aspace);
-    if (p->exec_wait) {
-        const struct exec_args *a = p->exec_wait->args;
-
-        if (p->exec_wait->space)
-            validate_aspace(arg, p->exec_wait->space);
-        for (unsigned k = 0; k < a->npages; k++)
-            validate_page(arg, paddr_to_pfn(kseg_paddr(a->page[k])), VALIDATE_PIPE);
-    }
+    if (!p->sig) /* its threads are gone */
+        return PROCESS_NEXT;
+    list_for_each_entry(place, &p->threads, link)
+        if (place->user && place->user->exec_wait)
+            exec_of(arg, place->user->exec_wait);
     return PROCESS_NEXT;
 }
 
 static enum process_visit one_reference(struct process *p, void *arg)
 {
+    struct uthread_place *place;
+
     if (p->aspace)
         validate_space_refs(arg, p->aspace);
-    if (p->exec_wait && p->exec_wait->space)
-        validate_space_refs(arg, p->exec_wait->space);
+    if (!p->sig) /* its threads are gone */
+        return PROCESS_NEXT;
+    list_for_each_entry(place, &p->threads, link)
+        if (place->user && place->user->exec_wait && place->user->exec_wait->space)
+            validate_space_refs(arg, place->user->exec_wait->space);
     return PROCESS_NEXT;
 }
 
+static void visited_space(void *arg, struct aspace *as) { validate_visited_space(arg, as); }
+static void written_page(void *arg, pfn_t pfn) { validate_pin(arg, pfn); }
 static void pagers_space(struct aspace *as, void *arg) { validate_aspace(arg, as); }
 static void pagers_reference(struct aspace *as, void *arg) { validate_space_refs(arg, as); }
 
@@ -65,8 +80,10 @@ static int check(struct validate_result *r)
     shm_validate(v);
     process_for_each(space_of, v);
     page_out_spaces(pagers_space, v);
+    aspace_visits(visited_space, v);
     process_for_each(one_reference, v);
     page_out_spaces(pagers_reference, v);
+    written_pages(written_page, v);
     validate_end(v, r);
     return 0;
 }

@@ -17,7 +17,7 @@
 #define RESERVE_MOST  8192u
 
 static uint64_t defaults[QUOTA_KINDS] = {/* of a parameter that is -1; after boot only
-                                         that of pages changes; atomic */
+                                         that of page files changes; atomic */
                                          [0 ... QUOTA_KINDS - 1] = QUOTA_UNLIMITED};
 static uint64_t default_reserve; /* constant after boot */
 
@@ -48,7 +48,7 @@ uint64_t quota_page_floor(void) { return chosen(SYSPARAM_ROOT_RESERVE, default_r
 
 void quota_page_file(int64_t npages)
 {
-    (void)__atomic_fetch_add(&defaults[QUOTA_PAGES], (uint64_t)(npages / 2), __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&defaults[QUOTA_PAGE_FILE], (uint64_t)(npages / 2), __ATOMIC_RELAXED);
     quota_set_limits();
 }
 
@@ -80,6 +80,7 @@ void quota_boot_memory(uint64_t npages)
     default_reserve = MIN(MAX(npages >> RESERVE_SHIFT, RESERVE_LEAST), RESERVE_MOST);
     defaults[QUOTA_PAGES] = npages / 2;
     defaults[QUOTA_FILE_PAGES] = npages / 4;
+    defaults[QUOTA_PAGE_FILE] = 0; /* there is none yet */
     defaults[QUOTA_NONPAGED] = (npages << PAGE_SHIFT) / 8;
     defaults[QUOTA_INODES] = npages;
     defaults[QUOTA_FILES] = npages;

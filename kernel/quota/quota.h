@@ -104,6 +104,12 @@ static inline struct quota_count *quota_counter(uint32_t number)
     return (struct quota_count *)accounts + number;
 }
 
+/* The account of a counter. */
+static inline struct account *quota_account(uint32_t number)
+{
+    return &accounts[number / (sizeof(struct account) / sizeof(struct quota_count))];
+}
+
 /* ---- accounts ---- */
 
 /* The account of a user, with a reference. NULL: ACCOUNTS_MAX users have processes or objects.

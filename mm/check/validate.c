@@ -48,6 +48,8 @@ static uint16_t last_epoch; /* used only while the system is stopped */
 /* Pages found that are charged to each account, by kind; likewise. */
 static uint32_t charged[ACCOUNTS_MAX][QUOTA_FILE_PAGES + 1];
 
+static uint32_t filed[ACCOUNTS_MAX]; /* slots of page files charged to each account; likewise */
+
 /* ---- errors ---- */
 
 void validate_error(struct validate *v, const char *fmt, ...)
@@ -91,7 +93,7 @@ bool validate_seen(const struct validate *v, uint16_t *mark)
 
 /* ---- marks ---- */
 
-/* Note what a page, or a slot of a page file, is charged to. False: that counts no pages. */
+/* Note what a page is charged to. False: that counts no pages. */
 static bool note_charge(uint32_t charge)
 {
     uint32_t of = sizeof(struct account) / sizeof(struct quota_count);
@@ -344,10 +346,11 @@ struct validate *validate_begin(void)
         last_epoch = 1;
     v->epoch = last_epoch;
     memset(charged, 0, sizeof(charged));
+    memset(filed, 0, sizeof(filed));
     v->fluid_at_begin = __atomic_load_n(&fluid_available, __ATOMIC_RELAXED);
     v->npool_at_begin = npp_total_pages();
+    pagefile_check_begin(table_page, v); /* before any slot is counted */
     validate_section_objects(v);
-    pagefile_check_begin(table_page, v);
     if (!pools)
         validate_error(v, "a pool is broken: see the console");
     for (uint64_t g = 0; g < v->ngroups; g++)
@@ -462,7 +465,13 @@ static void fluid(struct validate *v)
 
 static void accounts_of_pages(struct validate *v)
 {
-    for (unsigned i = 0; i < ACCOUNTS_MAX; i++)
+    for (unsigned i = 0; i < ACCOUNTS_MAX; i++) {
+        uint64_t slots = __atomic_load_n(&accounts[i].count[QUOTA_PAGE_FILE].used,
+                                         __ATOMIC_RELAXED);
+
+        if (slots != filed[i])
+            validate_error(v, "user %u is charged %lu slots of page files, but has %u",
+                           accounts[i].uid, slots, filed[i]);
         for (unsigned k = QUOTA_PAGES; k <= QUOTA_FILE_PAGES; k++) {
             uint64_t used = __atomic_load_n(&accounts[i].count[k].used, __ATOMIC_RELAXED);
 
@@ -470,16 +479,17 @@ static void accounts_of_pages(struct validate *v)
                 validate_error(v, "user %u is charged %lu pages (%s), but has %u", accounts[i].uid,
                                used, quota_name(k), charged[i][k]);
         }
+    }
 }
 
 static void one_slot(void *arg, pagefile_slot_t slot, uint32_t found, uint32_t counted,
                      uint16_t charge)
 {
     if (found != counted)
-        validate_error(arg, "slot %x: %u PTEs have it, it counts %u", slot, found, counted);
-    if (charge != PAGEFILE_UNCHARGED && !note_charge(charge))
-        validate_error(arg, "slot %x is charged to counter %x, which counts no pages", slot,
-                       charge);
+        validate_error(arg, "slot %x: %u PTEs or objects have it, it counts %u", slot, found,
+                       counted);
+    if (charge != PAGEFILE_UNCHARGED)
+        filed[quota_account(charge) - accounts]++;
 }
 
 static void one_page_file(void *arg, const char *name, uint64_t found, uint64_t counted)

@@ -76,6 +76,9 @@ void validate_left_page(struct validate *v, pfn_t pfn);
 void validate_file_object(struct validate *v, struct mm_object *o);
 /* Check the address space of a process. Called once for each process that uses it. */
 void validate_aspace(struct validate *v, struct aspace *as);
+/* Check one to which a thread refers that looks into it, or that thread's own. Called for each such
+   thread, after all processes. */
+void validate_visited_space(struct validate *v, struct aspace *as);
 /* Compare its references with the number of processes that use it. Called for each process, after
    validate_aspace() was called for all. */
 void validate_space_refs(struct validate *v, struct aspace *as);

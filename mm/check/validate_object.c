@@ -9,7 +9,7 @@
 
 struct index_walk {
     struct validate *v;
-    uint64_t resident, pending;
+    uint64_t resident, filed, pending;
 };
 
 static bool one_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
@@ -20,6 +20,12 @@ static bool one_slot(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
     if (*s & SLOT_PRESENT) {
         w->resident++;
         validate_active(w->v, slot_pfn(*s), VALIDATE_OBJECT, PAGE_T_OBJECT, (uint64_t)o, offset);
+    } else if (*s & SLOT_FILED) {
+        w->filed++;
+        if (!pagefile_check_slot(slot_filed(*s)))
+            validate_error(w->v,
+                           "object %p: page %lx has slot %x, which is not there, or others have",
+                           (void *)o, offset, slot_filed(*s));
     }
     return true;
 }
@@ -63,6 +69,9 @@ static void one_object(struct validate *v, struct mm_object *o, uint32_t holders
     if (o->resident != w.resident || o->pending != w.pending)
         validate_error(v, "object %p: %lu pages, %lu requests, counted as %lu and %u", (void *)o,
                        w.resident, w.pending, o->resident, o->pending);
+    if (o->filed != w.filed)
+        validate_error(v, "object %p: %lu pages in page files, counted as %lu", (void *)o, w.filed,
+                       o->filed);
     /* A thread that waits for a pager holds a reference too, as long as its request is pending. */
     if (o->dead || o->nentries != entries || o->refs < entries + others ||
         (o->refs > entries + others && o->pending == 0))

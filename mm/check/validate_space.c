@@ -170,6 +170,8 @@ static void object_pte(struct space_walk *w, const struct map_entry *e, pte_t pt
     w->rss++;
     if (!s || !(*s & SLOT_PRESENT) || !pfn_eq(slot_pfn(*s), pte_pfn(pte)))
         wrong(w, va, pte, 3, "maps a page that the object does not have there");
+    else if ((*s & (SLOT_AGED | SLOT_WALKS)) == SLOT_AGED && !w->as->pt.dying)
+        wrong(w, va, pte, 3, "maps a page that is marked as taken away");
     else if ((pte & (PTE_UWE | PTE_KWE)) && !(e->flags & MAPF_SHARED))
         wrong(w, va, pte, 3, "may write a page that is to be copied");
     else if (too_much(e, pte) || pte_gh(pte))
@@ -394,6 +396,7 @@ void validate_aspace(struct validate *v, struct aspace *as)
         return;
     }
     as->holders = 1;
+    as->visitors = 0;
     v->r.spaces++;
     entries(v, as);
     w.e = entry_next(&w, NULL);
@@ -411,9 +414,16 @@ void validate_aspace(struct validate *v, struct aspace *as)
                        w.zeroes, as->pt.zeroes);
 }
 
+void validate_visited_space(struct validate *v, struct aspace *as)
+{
+    validate_aspace(v, as);
+    as->holders--;
+    as->visitors++;
+}
+
 void validate_space_refs(struct validate *v, struct aspace *as)
 {
-    if (as->refs != as->holders)
-        validate_error(v, "space %lx: %u processes, %u references", as->pt.root.n, as->holders,
-                       as->refs);
+    if (as->refs < as->holders || as->refs > as->holders + as->visitors)
+        validate_error(v, "space %lx: %u processes, %u visitors, %u references", as->pt.root.n,
+                       as->holders, as->visitors, as->refs);
 }

@@ -194,8 +194,8 @@ void object_detach_entry(struct map_entry *e)
     e->object = NULL;
     /* If e was part of a larger mapping, the object stays. Could only e reach its pages? Then
        nobody can any more: an entry that maps them could come from another one only. */
-    ours = !o->ops && o->nentries && o->refs == o->nentries + 1 && o->resident &&
-           !is_mapped(o, from, to);
+    ours = !o->ops && o->nentries && o->refs - o->held == o->nentries + 1 &&
+           (o->resident | o->filed) && !is_mapped(o, from, to);
     if (ours) {
         spin_unlock(o->lock, ipl);
         (void)object_free_range(o, from, to, false);

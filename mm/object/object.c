@@ -52,26 +52,51 @@
 #define RELEASE_STEP 24u  /* pages removed under one hold of the lock, some 60 instructions each */
 #define FREE_BATCH   112u /* pages freed at once */
 #define END_NODES    64u  /* nodes of the index freed at once when the object ends */
-#define LOCKS        64u  /* far more than CPUs: two objects in use rarely share a lock */
 
-static struct spinlock locks[LOCKS] = {
-    [0 ... LOCKS - 1] = SPINLOCK_INIT("object", RANK_OBJECT, IPL_ASTDEL)};
+static struct spinlock locks[OBJECT_LOCKS] = {
+    [0 ... OBJECT_LOCKS - 1] = SPINLOCK_INIT("object", RANK_OBJECT, IPL_ASTDEL)};
+/* Objects whose pages may go to page files, by their lock, which protects the list. {0}: none yet.
+ */
+static struct list pageable[OBJECT_LOCKS];
 static uint32_t next_lock; /* objects get the locks in turn; atomic */
+
+struct spinlock *object_list(unsigned k, struct list **list)
+{
+    *list = &pageable[k];
+    return &locks[k];
+}
+
+/* Nothing reads the list of a lock before the pager does, so its head is made with its first
+ * object. */
+static void enlist(struct mm_object *o)
+{
+    struct list *l = &pageable[o->lock - locks];
+    ipl_t ipl = spin_lock(o->lock);
+
+    if (!l->next)
+        list_init(l);
+    list_add_tail(l, &o->link);
+    spin_unlock(o->lock, ipl);
+}
 
 struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, void *pager_data)
 {
     struct mm_object *o = npp_alloc(sizeof(*o));
 
     KASSERT(npages <= OBJECT_MAX_PAGES, "a page's number in its object fits its entry");
-    if (o)
-        *o = (struct mm_object){
-            .lock = &locks[__atomic_fetch_add(&next_lock, 1, __ATOMIC_RELAXED) % LOCKS],
-            .refs = 1,
-            .npages = npages,
-            .ops = ops,
-            .pager_data = pager_data,
-            .next_age = 1,
-        };
+    if (!o)
+        return NULL;
+    *o = (struct mm_object){
+        .lock = &locks[__atomic_fetch_add(&next_lock, 1, __ATOMIC_RELAXED) % OBJECT_LOCKS],
+        .refs = 1,
+        .npages = npages,
+        .ops = ops,
+        .pager_data = pager_data,
+        .next_age = 1,
+    };
+    list_init(&o->link);
+    if (!ops || ops->in_memory)
+        enlist(o);
     return o;
 }
 
@@ -142,15 +167,16 @@ static uint64_t slots_between(uint64_t base, uint64_t from, uint64_t to)
     return slots;
 }
 
-/* Remove the pages of a leaf's slots in [from, to), at most RELEASE_STEP, and store them in out.
-   `to` is above base. Lock held. Returns their number; if it is lower, that was all of the leaf. */
+/* Remove the pages of a leaf's slots in [from, to), at most RELEASE_STEP, and store those that were
+   in memory in out. `to` is above base. Lock held. Returns their number. *all: that was all of the
+   leaf. */
 static unsigned release_leaf(struct mm_object *o, struct index_node *leaf, uint64_t base,
-                             uint64_t from, uint64_t to, pfn_t *out)
+                             uint64_t from, uint64_t to, pfn_t *out, bool *all)
 {
     uint64_t used = leaf->used & slots_between(base, from, to), emptied = 0;
-    unsigned n = 0, plain = 0;
+    unsigned n = 0, plain = 0, filed = 0;
 
-    for (; used && n < RELEASE_STEP; used &= used - 1) {
+    for (; used && n + filed < RELEASE_STEP; used &= used - 1) {
         slot_t *s = &leaf->slot[bit_lowest(used)];
 
         if ((*s & (SLOT_PRESENT | SLOT_BUSY)) == SLOT_PRESENT) { /* nearly always */
@@ -161,6 +187,8 @@ static unsigned release_leaf(struct mm_object *o, struct index_node *leaf, uint6
         } else if (*s & SLOT_PRESENT) {
             out[n] = object_release_page_locked(o, s);
             n += out[n].n != 0;
+        } else if (unlikely(*s & SLOT_FILED)) {
+            filed += object_forget_filed_locked(o, s);
         } else if (!(*s & SLOT_BUSY)) {
             *s = 0; /* an error that nobody waits for any more */
         }
@@ -169,6 +197,7 @@ static unsigned release_leaf(struct mm_object *o, struct index_node *leaf, uint6
     }
     leaf->used &= ~emptied;
     o->resident -= plain;
+    *all = n + filed < RELEASE_STEP;
     return n;
 }
 
@@ -185,9 +214,10 @@ uint64_t object_free_range(struct mm_object *o, uint64_t from, uint64_t to, bool
 
         leaf = index_last_leaf(o, from, below, &base);
         if (leaf) {
-            unsigned n = release_leaf(o, leaf, base, from, to, pages + held);
+            bool all;
+            unsigned n = release_leaf(o, leaf, base, from, to, pages + held, &all);
 
-            if (n < RELEASE_STEP)
+            if (all)
                 below = base; /* what is left in the leaf is kept by its put or walk */
             if (leaf->used == 0)
                 index_trim(o, base, &removed);
@@ -395,7 +425,7 @@ static inline void end_node(struct index_node *n, struct ending *d)
         end_nodes(d);
 }
 
-/* Slots that are not present are empty, or hold an error that nobody waits for. */
+/* Slots that are not present are empty, in a page file, or hold an error that nobody waits for. */
 static inline void end_leaf(struct index_node *n, struct ending *d)
 {
     for (uint64_t used = n->used; used; used &= used - 1) {
@@ -404,6 +434,8 @@ static inline void end_leaf(struct index_node *n, struct ending *d)
         if (s & SLOT_PRESENT) {
             page_of(slot_pfn(s))->state = PAGE_ACTIVE;
             page_batch_add(&d->pages, slot_pfn(s));
+        } else if (unlikely(s & SLOT_FILED)) {
+            pagefile_drop(slot_filed(s));
         }
     }
     end_node(n, d);
@@ -450,6 +482,8 @@ void object_unref_unlock(struct mm_object *o, ipl_t ipl)
     o->refs--;
     o->dead = o->refs == 0;
     finish = o->dead && o->pending == 0; /* otherwise the last answer frees it */
+    if (o->dead)
+        list_remove(&o->link); /* also of one that is on no list */
     spin_unlock(o->lock, ipl);
     if (finish)
         object_free_memory(o);

@@ -34,6 +34,9 @@ void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_byte
 /* Find the page at offset, for a file's read and write through the pages that are mapped. Returns
    it with a reference for the caller; PFN_NONE: it is not in memory. */
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset);
+/* The same, but a page that is in a page file is brought back; *out is PFN_NONE if the object has
+   no such page. 0, -EIO, -ENOMEM, -EINTR. IPL 0, no spinlock held. */
+int object_page_find(struct mm_object *o, uint64_t offset, pfn_t *out);
 /* The same, but ask the pager (or allocate a zero page) and wait if it is not there with the given
    access (MAP_R, MAP_W). 0 with a reference in *out; -EFAULT: offset is beyond the end; -EINTR: a
    fatal signal ended the wait; -ENOMEM; or the pager's error. IPL 0, no spinlock held. */
@@ -61,6 +64,25 @@ uint64_t object_evict(struct mm_object *o, uint64_t *at, uint64_t most);
    as many at once as follow each other, and do not wait. Its `get` is called with access 0. Pages
    for which memory is short are left out. The caller has a reference. IPL 0, no spinlock. */
 void object_read_ahead(struct mm_object *o, uint64_t offset, uint64_t count);
+
+/* ---- page files (mm/object/object_paging.c) ---- */
+
+/* How many pages it has in page files. */
+uint64_t object_filed(struct mm_object *o);
+/* The next object whose pages may go to page files, of those that were not visited in this round,
+   with a reference for object_drop(); NULL: all were. Pager's thread. */
+struct mm_object *object_next_to_page(uint32_t round);
+/* One step over pages of o, from where the last one has stopped: those that nobody uses go to page
+   files, and access to others is taken away. *more: the step has not reached the object's end.
+   only: pages that are charged to this account, NULL: all. Returns how many pages were freed.
+   Pager's thread; waits for the disk. */
+struct account;
+unsigned object_page_out(struct mm_object *o, const struct account *only, bool *more);
+/* Bring back what o has in this page file. 0, -EIO, -ENOMEM, -EINTR. Pager's thread. */
+int object_page_in(struct mm_object *o, unsigned file);
+/* Called, if set, with no lock of mm held, after there was no memory for a page of an object that a
+   call asks for: wait until pages have gone to page files. False: none have. */
+extern bool (*object_wait_for_memory)(void);
 
 /* Does any address space map the object? It may have changed by the return. */
 bool object_is_mapped(struct mm_object *o);

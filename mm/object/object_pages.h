@@ -6,32 +6,40 @@
 #ifndef MM_OBJECT_OBJECT_PAGES_H
 #define MM_OBJECT_OBJECT_PAGES_H
 
+#include "kernel/base/list.h"
 #include "kernel/base/treap.h"
 #include "kernel/sched/mutex.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/object/object.h"
+#include "mm/pagefile/pagefile.h"
 #include "mm/phys/page.h"
 
 /*
  * A slot of an object's page index holds the state of one page. A request to the pager is recorded
  * here and nowhere else, so its answer finds it by (object, offset).
  *
- *   63:32        31:16        15:8   7      6     5    4        3    2      1  0
- *   PFN, valid   errno, with  WALKS  ERROR  TAKE  PUT  UPGRADE  GET  DIRTY  W  PRESENT
- *   if PRESENT   ERROR
+ *   63:32      31:16      15     14    13:8   7      6     5    4        3    2      1  0
+ *   PFN, valid errno,     FILED  AGED  WALKS  ERROR  TAKE  PUT  UPGRADE  GET  DIRTY  W  PRESENT
+ *   if PRESENT with ERROR
+ *
+ * If FILED, 63:32 is the slot of a page file.
  */
 typedef uint64_t slot_t;
 #define SLOT_PRESENT 0x1ul
-#define SLOT_W       0x2ul  /* write access is granted */
-#define SLOT_DIRTY   0x4ul  /* written since it was last written back */
-#define SLOT_GET     0x8ul  /* get is outstanding (not present): faulting threads wait */
+#define SLOT_W       0x2ul /* write access is granted */
+#define SLOT_DIRTY   0x4ul /* written since it was last written back */
+/* Get is outstanding, or it is read from its page file (not present): faulting threads wait. */
+#define SLOT_GET     0x8ul
 #define SLOT_UPGRADE 0x10ul /* upgrade is outstanding (present) */
 #define SLOT_PUT     0x20ul /* put is outstanding (present): readable, writers wait */
 /* No PTE may map it any more; freed when neither a put nor a walk is outstanding; all wait. */
-#define SLOT_TAKE        0x40ul
-#define SLOT_ERROR       0x80ul   /* the last answer was an error, for the threads that waited */
-#define SLOT_WALK        0x100ul  /* one reverse walk that changes its PTEs: a count */
-#define SLOT_WALKS       0xFF00ul /* how many there are: writers wait */
+#define SLOT_TAKE  0x40ul
+#define SLOT_ERROR 0x80ul   /* the last answer was an error, for the threads that waited */
+#define SLOT_WALK  0x100ul  /* one reverse walk that changes its PTEs: a count */
+#define SLOT_WALKS 0x3F00ul /* how many there are: writers wait */
+/* Present: no PTE maps it, and none was asked for since the pager came by (object_paging.c). */
+#define SLOT_AGED        0x4000ul
+#define SLOT_FILED       0x8000ul /* not present: in a slot of a page file */
 #define SLOT_REQUESTED   (SLOT_GET | SLOT_UPGRADE | SLOT_PUT)
 #define SLOT_BUSY        (SLOT_REQUESTED | SLOT_WALKS)
 #define SLOT_ERRNO_SHIFT 16
@@ -42,6 +50,8 @@ static inline slot_t slot_make(pfn_t pfn, slot_t bits)
 {
     return (pfn.n << SLOT_PFN_SHIFT) | SLOT_PRESENT | bits;
 }
+/* The slot of its page file that a FILED one has. */
+static inline pagefile_slot_t slot_filed(slot_t s) { return (uint32_t)(s >> SLOT_PFN_SHIFT); }
 static inline int slot_error(slot_t s) { return -(int)((s >> SLOT_ERRNO_SHIFT) & 0xFFFF); }
 
 /* Page index: a radix tree of 64-slot nodes. At height 0 it is one leaf, which may begin at any
@@ -69,6 +79,10 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
     struct index_node *root;
     uint64_t leaf_base; /* height 0: offset of the leaf's first slot */
     uint64_t resident;  /* pages present */
+    uint64_t filed;     /* pages in page files */
+    struct list link;   /* among those with this lock whose pages may go to page files */
+    uint64_t visit;     /* where the pager goes on: a page; pager's thread */
+    uint32_t round;     /* of the pager's last visit; pager's thread */
     uint32_t nodes;     /* of the index */
     uint32_t held;      /* references by object_hold */
     uint32_t pending;   /* answers and walks outstanding: bits of SLOT_REQUESTED, and SLOT_WALKS */
@@ -137,5 +151,11 @@ int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mu
    space's mutex it holds. The object's lock is held on entry and dropped on return. 0: asked, and
    perhaps answered already; -ENOMEM; -EACCES: the pager never grants more; or the pager's error. */
 int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, ipl_t ipl);
+
+/* ---- page files (mm/object/object_paging.c) ---- */
+/* Bring a page back that is in a page file, or wait for who does. The object's lock is held on
+   entry and dropped on return, and the caller has a reference, its own or that of an entry; ipl and
+   `shared` as for pager_wait_unlock(), and the results, with -ENOMEM and -EIO. */
+int object_bring_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mutex *shared);
 
 #endif

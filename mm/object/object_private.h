@@ -32,6 +32,16 @@ uint64_t object_free_range(struct mm_object *o, uint64_t from, uint64_t to, bool
    or PFN_NONE. Lock held. */
 pfn_t object_release_page_locked(struct mm_object *o, slot_t *s);
 
+/* ---- page files (mm/object/object_paging.c); lock held ---- */
+/* Forget the contents of a page that is in a page file. One that is being read is forgotten when
+   that is over. True: the slot is empty now. */
+bool object_forget_filed_locked(struct mm_object *o, slot_t *s);
+/* Wake those who wait for the page. Lock not held. */
+void pager_wake(struct mm_object *o, uint64_t offset);
+/* The list of the objects that share a lock, k-th of OBJECT_LOCKS, and that lock. */
+#define OBJECT_LOCKS 64u /* far more than CPUs: two objects in use rarely share a lock */
+struct spinlock *object_list(unsigned k, struct list **list);
+
 /* ---- entries (mm/object/mappings.c); lock held ---- */
 /* The first entry behind (first, age) in the order that maps a page of [from, to); NULL: there is
    none. A walk of all begins with (0, 0) of entries whose age is above 0. */

@@ -90,6 +90,8 @@ static void wake_unlock_answered(struct mm_object *o, uint64_t offset, ipl_t ipl
     wake_all(q);
 }
 
+void pager_wake(struct mm_object *o, uint64_t offset) { wake_all(queue_of(o, offset)); }
+
 static slot_t error_slot(int err)
 {
     return SLOT_ERROR | ((slot_t)(-err & 0xFFFF) << SLOT_ERRNO_SHIFT);
@@ -462,6 +464,8 @@ int mm_downgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned 
         slot_t *s = index_find(o, i);
 
         if (!s || !(*s & SLOT_PRESENT)) {
+            if (s && (*s & SLOT_FILED) && !(access & MAP_R))
+                (void)object_forget_filed_locked(o, s);
             spin_unlock(o->lock, ipl);
         } else if (access & MAP_R) {
             *s &= ~SLOT_W;
@@ -520,6 +524,7 @@ pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
     pfn_t pfn = PFN_NONE;
 
     if (s && (*s & SLOT_PRESENT) && offset < o->npages) {
+        *s &= ~SLOT_AGED;
         pfn = slot_pfn(*s);
         page_ref(pfn);
     }
@@ -555,6 +560,9 @@ static int zero_page_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, pfn
     return s ? -EAGAIN : -ENOMEM;
 }
 
+/* Do its pages go to page files? */
+static bool is_pageable(const struct mm_object *o) { return !o->ops || o->ops->in_memory; }
+
 int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out)
 {
     for (;;) {
@@ -571,12 +579,15 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
             (!(access & MAP_W) || ((v & SLOT_W) && !(v & SLOT_PUT)))) {
             if ((access & MAP_W) && o->ops && o->ops->put)
                 *s |= SLOT_DIRTY;
+            *s &= ~SLOT_AGED;
             *out = slot_pfn(v);
             page_ref(*out);
             spin_unlock(o->lock, ipl);
             return 0;
         }
-        if (!o->ops) {
+        if (unlikely(v & SLOT_FILED)) {
+            err = object_bring_unlock(o, offset, ipl, NULL);
+        } else if (!o->ops) {
             err = zero_page_unlock(o, offset, ipl, out);
             if (err == 0)
                 return 0;
@@ -584,6 +595,9 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
             err = pager_wait_unlock(o, offset, ipl, NULL);
         else
             err = pager_request_unlock(o, offset, access | MAP_R, ipl);
+        if (unlikely(err == -ENOMEM || err == -ENOSPC) && is_pageable(o) &&
+            object_wait_for_memory && object_wait_for_memory())
+            err = 0;
         if (err && err != -EAGAIN)
             return err;
     }

@@ -17,6 +17,8 @@ struct mm_object;
    answer may come. */
 struct pager_ops {
     const char *name;
+    bool in_memory; /* it has no storage: what was supplied is the only copy, and goes to page files
+                       as anonymous memory does */
     /* Supply pages that are not present, with at least `access` (MAP_R, MAP_W). Answered by
        mm_supply or mm_deny for each page. */
     int (*get)(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access);

@@ -1,8 +1,9 @@
 /*
  * The slots of page files.
  *
- * A slot is free (count 0), or counts the PTEs that have it and those who hold it: the pager until
- * the page is written, and readers. Only the pager takes free slots, and whoever drops the last
+ * A slot is free (count 0), or counts its owners, which are PTEs or one object, and those who hold
+ * it: the pager until the page is written, and readers. An object reads its slot without a hold, as
+ * nobody drops it meanwhile. Only the pager takes free slots, and whoever drops the last
  * count makes a slot free:
  *
  *     0 --- pagefile_reserve ---> 1, held --- pagefile_commit ---> 1 --- share, hold ---> n
@@ -35,10 +36,12 @@
 #define SLOTS_PER_PAGE (PAGE_SIZE / sizeof(struct slot))
 
 struct slot {
-    uint32_t count;    /* PTEs and holds; 0: free, unless it is unusable; atomic */
-    uint32_t found;    /* PTEs that the self-check has found */
+    uint32_t count;    /* owners (PTEs, or an object) and holds; 0: free, unless it is unusable;
+                          atomic */
+    uint32_t found;    /* owners that the self-check has found */
     uint16_t held;     /* holds; atomic */
-    uint16_t charge;   /* number of the counter that is charged, or PAGEFILE_UNCHARGED; atomic */
+    uint16_t charge;   /* number of the counter of its page, or PAGEFILE_UNCHARGED: none yet; atomic
+                        */
     uint32_t unusable; /* atomic */
 };
 
@@ -306,14 +309,21 @@ unsigned pagefile_reserve(unsigned n, pagefile_slot_t *first)
     return 0;
 }
 
-void pagefile_commit(pagefile_slot_t slot, uint16_t *charge)
+/* What the slots of the counter's user are charged to. */
+static struct quota_count *slots_of(uint16_t charge)
 {
-    struct quota_count *kernel = &account_system->count[QUOTA_PAGES];
+    return &quota_account(charge)->count[QUOTA_PAGE_FILE];
+}
+
+bool pagefile_may_take(uint16_t charge) { return quota_room(slots_of(charge)) != 0; }
+
+/* Only the pager adds to what users have in page files, so what it has asked for is free still. */
+void pagefile_commit(pagefile_slot_t slot, uint16_t charge)
+{
     struct slot *s = slot_of(slot);
 
-    __atomic_fetch_add(&kernel->used, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->charge, *charge, __ATOMIC_RELAXED);
-    *charge = (uint16_t)quota_number(kernel);
+    __atomic_fetch_add(&slots_of(charge)->used, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->charge, charge, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&s->held, 1, __ATOMIC_RELAXED);
 }
 
@@ -359,8 +369,7 @@ void pagefile_drop(pagefile_slot_t slot)
     uint16_t charge;
 
     KASSERT(before != 0, "a slot that is dropped is in use");
-    /* The charge is read while the slot is ours: when it is free, the pager may take it at once.
-       Who exchanges the charge has a count of his own, so it is that of the last count. */
+    /* The charge is read while the slot is ours: when it is free, the pager may take it at once. */
     do
         charge = __atomic_load_n(&s->charge, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&s->count, &before, before - 1, true, __ATOMIC_ACQ_REL,
@@ -368,7 +377,7 @@ void pagefile_drop(pagefile_slot_t slot)
     if (before > 1)
         return;
     if (charge != PAGEFILE_UNCHARGED)
-        quota_count_give(quota_counter(charge), 1);
+        quota_count_give(slots_of(charge), 1);
     __atomic_fetch_sub(&f->used, 1, __ATOMIC_RELEASE); /* the last access to the file */
 }
 
@@ -418,11 +427,34 @@ int pagefile_read(pagefile_slot_t first, unsigned n, pfn_t *pages)
     return err;
 }
 
-void pagefile_exchange(pagefile_slot_t slot, uint16_t *charge)
+/* What a page that the current thread reads from the slot is charged to. An old PTE may lead to a
+   slot that the pager has not committed yet: its page is not used. */
+static struct quota_count *counter_for(pagefile_slot_t slot)
 {
-    struct slot *s = slot_of(slot);
+    uint16_t charge = __atomic_load_n(&slot_of(slot)->charge, __ATOMIC_RELAXED);
+    struct account *self = account_self();
+    const struct account *was;
 
-    *charge = __atomic_exchange_n(&s->charge, *charge, __ATOMIC_RELAXED);
+    if (charge == PAGEFILE_UNCHARGED)
+        return &account_system->count[QUOTA_PAGES];
+    was = quota_account(charge);
+    if (self->exempt || was->exempt)
+        return quota_counter(charge);
+    return &self->count[quota_counter(charge) - was->count];
+}
+
+void pagefile_charge_page(pagefile_slot_t slot, uint16_t *charge)
+{
+    struct quota_count *to = counter_for(slot);
+
+    __atomic_fetch_add(&to->used, 1, __ATOMIC_RELAXED);
+    quota_count_give(quota_counter(*charge), 1);
+    *charge = (uint16_t)quota_number(to);
+}
+
+bool pagefile_may_read(pagefile_slot_t slot, unsigned n)
+{
+    return account_self()->exempt || quota_room(counter_for(slot)) >= n;
 }
 
 /* ---- the self-check, and the census of pool ---- */

@@ -1,7 +1,7 @@
 /*
- * Page files: where private pages are while they are not in memory. A page file has slots of one
- * page each; a slot counts the PTEs that refer to it, as a page does. README.md has the rules of
- * owners and locks.
+ * Page files: where pages without other storage are while they are not in memory. A page file has
+ * slots of one page each. A slot belongs to an object, or counts the PTEs that refer to it, as a
+ * private page does. README.md has the rules of owners and locks.
  *
  * Who fills the slots is one thread, the pager (kernel/proc/page_out.c): pagefile_reserve() and
  * what follows from it are called by that thread alone, so a free slot has nobody who competes for
@@ -75,10 +75,13 @@ static inline unsigned pagefile_of(pagefile_slot_t slot) { return slot >> 28; }
 /* Reserve up to n free slots in a row, for pages that are to be written; the first in *first.
    Returns how many, 0: none is free. Pager's thread. */
 unsigned pagefile_reserve(unsigned n, pagefile_slot_t *first);
-/* A reserved slot has the contents of a page that was charged to *charge, and belongs to one PTE
-   from now on. The slot is charged in the page's place; *charge is that of account 0 then. Pager's
-   thread. */
-void pagefile_commit(pagefile_slot_t slot, uint16_t *charge);
+/* May one more page that is charged to this counter go to a page file? Its user may have reached
+   the limit. */
+bool pagefile_may_take(uint16_t charge);
+/* A reserved slot has the contents of a page that is charged to this counter, and belongs to one
+   owner from now on, a PTE or an object. It is charged to the same user, and remembers the counter.
+   Pager's thread. */
+void pagefile_commit(pagefile_slot_t slot, uint16_t charge);
 /* A reserved slot is not needed. Pager's thread. */
 void pagefile_cancel(pagefile_slot_t slot);
 /* A reserved slot could not be written, and is not used any more. Pager's thread. */
@@ -99,17 +102,24 @@ void pagefile_expect(pagefile_slot_t slot);
 void pagefile_release(pagefile_slot_t slot);
 /* Read n slots in a row, which are held. As pagefile_io.read. */
 int pagefile_read(pagefile_slot_t first, unsigned n, pfn_t *pages);
-/* Exchange the charges of a held slot and of a page that was read from it. */
-void pagefile_exchange(pagefile_slot_t slot, uint16_t *charge);
+/* Charge a page that was read from a slot in use, and is charged to account 0: to the user of the
+   current thread, even beyond the limit, as whoever reads asks first (pagefile_may_read). Who has
+   no limit, and the pager, charge it as it was before, and pages that were the kernel's stay its
+   own. */
+void pagefile_charge_page(pagefile_slot_t slot, uint16_t *charge);
+/* May n pages be read from the slot, which is in use? The thread's user may have no room for them
+   in memory. */
+bool pagefile_may_read(pagefile_slot_t slot, unsigned n);
 
 /* ---- the self-check (mm/check); all threads are stopped ---- */
 
 /* Begin to count. fn: called for each page of the tables. */
 void pagefile_check_begin(void (*fn)(void *arg, pfn_t pfn), void *arg);
-/* A PTE has the slot. False: there is no such slot, or more PTEs have it than it counts. */
+/* A PTE or an object has the slot. False: there is no such slot, or more have it than it counts. */
 bool pagefile_check_slot(pagefile_slot_t slot);
-/* All PTEs were counted. fn: called for each slot in use, with the PTEs found and those that it
-   counts, those who hold it left out, and with its charge. used: called for each file. */
+/* All PTEs and objects were counted. slot: called for each slot in use, with the owners found and
+   those that it counts, those who hold it left out, and with the counter that it remembers. file:
+   called for each file. */
 struct pagefile_check {
     void (*slot)(void *arg, pagefile_slot_t slot, uint32_t found, uint32_t counted,
                  uint16_t charge);

@@ -3,9 +3,10 @@
  *
  * The pages belong to an anonymous memory object, as those of a shared mmap do: they are demand
  * zero and mapped through private page tables only. The section holds one reference to the object
- * and each mapping another, so a permanent section without mappings keeps its contents. There is no
- * page file: nothing is promised, and a process whose fault finds no free page is killed. GBLPAGFIL
- * limits the sum of the sections' sizes.
+ * and each mapping another, so a permanent section without mappings keeps its contents, in memory
+ * or in page files (mm/object/object_paging.c). Neither is promised, and a process whose fault
+ * finds no page, for which the pager frees none either, is killed. GBLPAGFIL limits the sum of the
+ * sections' sizes.
  *
  * There is no lock here: the address space's mutex protects map entries, and the lock of the
  * object's family protects its pages (mm/object/object.c).

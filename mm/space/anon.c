@@ -173,7 +173,7 @@ int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t
 {
     if (!write || !(old & PTE_SW_COW)) {
         if (unlikely(old & PTE_SW_AGED))
-            return anon_fault_aged(e, va, p, old);
+            return anon_fault_aged(as, e, va, p, old);
         /* Another thread has mapped the page, or this CPU's translation is older than an mprotect
            that gave more access. */
         tb_invalidate_single(va);

@@ -31,6 +31,7 @@
 #include "mm/space/region.h"
 
 #define POPULATE_BYTES (4096 * PAGE_SIZE) /* populated at a time: some million instructions */
+#define POPULATE_SHORT (16 * PAGE_SIZE)   /* while memory is short */
 
 struct map_entry *map_entry_alloc(void)
 {
@@ -626,8 +627,10 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too)
     return err;
 }
 
-/* aspace_populate() from *at up to end. *at: how far it came. -ERANGE: there is a hole. */
-static int populate(struct aspace *as, vaddr_t *at, vaddr_t end, bool write)
+/* aspace_populate() from *at up to end. *at: how far it came. *step: bytes that it does before it
+   remembers this. Where memory is short they are few: those of a step that did not come to its end
+   are looked at again, and may have gone to a page file by then. -ERANGE: there is a hole. */
+static int populate(struct aspace *as, vaddr_t *at, vaddr_t end, bool write, uint64_t *step)
 {
     vaddr_t va = *at;
     int err;
@@ -643,10 +646,12 @@ static int populate(struct aspace *as, vaddr_t *at, vaddr_t end, bool write)
             err = -ERANGE;
             break;
         }
-        upto = MIN(MIN(end, e->end), va + POPULATE_BYTES);
+        upto = MIN(MIN(end, e->end), va + *step);
         err = write && !(e->prot & MAP_W) ? -EACCES : 0;
         if (!err && e->prot && e->ops->populate)
             err = e->ops->populate(as, e, va, upto);
+        if (err == -EAGAIN || err == -ENOMEM)
+            *step = POPULATE_SHORT;
         if (err == -EAGAIN)
             continue;
         if (err)
@@ -665,13 +670,15 @@ static int populate(struct aspace *as, vaddr_t *at, vaddr_t end, bool write)
 int aspace_populate(struct aspace *as, vaddr_t va, uint64_t len, bool write)
 {
     vaddr_t at = va, end = va + len;
+    uint64_t step = POPULATE_BYTES;
     int err;
 
     if (!aspace_user_range(va, len))
         return -EINVAL;
     do
-        err = populate(as, &at, end, write);
-    while (unlikely(err == -ENOMEM) && aspace_wait_for_memory && aspace_wait_for_memory());
+        err = populate(as, &at, end, write, &step);
+    while (unlikely(err == -ENOMEM || err == -ENOSPC) && aspace_wait_for_memory &&
+           aspace_wait_for_memory());
     err = err == -ERANGE ? -ENOMEM : err;
     if (err == -ENOMEM)
         aspace_prune(as, va, end);

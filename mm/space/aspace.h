@@ -97,6 +97,8 @@ extern bool (*aspace_wait_for_memory)(void);
 
 struct aspace_counts { /* relaxed atomics, except as noted */
     uint64_t faults, demand_zero, cow, object_valid, file, stack_grow;
+    uint64_t aged, page_file; /* pages that had been taken away to see if they are used; that came
+                                 back from page files */
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
     uint64_t section_pages;
     uint64_t vsize;      /* bytes in entries; aspace mutex exclusive to change */
@@ -111,6 +113,7 @@ struct aspace {           /* protected by `lock`, exclusive to change, unless sa
     uint32_t refs;        /* atomic */
     uint16_t seen;        /* used by the self-check (mm/check/validate.h) */
     uint16_t holders;     /* likewise */
+    uint16_t visitors;    /* likewise: threads that may have a reference (aspace_visits) */
     struct mutex lock;
     struct list entries;       /* of map_entry, in address order */
     struct treap tree;         /* the same entries as spans (mm/space/aspace_tree.c) */
@@ -209,8 +212,8 @@ int aspace_forget(struct aspace *as, vaddr_t va, uint64_t len, bool locked_too);
 /* Lock pages in memory (mm/space/aspace_lock.c): they are made present and stay so until they are
    unlocked, unmapped or discarded. Not inherited by fork. *any_set: one was locked before. -EFAULT:
    bad range, holes, or beyond an object's end; -EACCES: a page that may not be accessed; -ENOMEM:
-   not all pages can be allocated above the minimum of fluid pages; -EINTR: a fatal signal. After an
-   error no lock has changed. May wait. */
+   not all pages can be allocated above the minimum of fluid pages; -EIO: a page cannot be read;
+   -EINTR: a fatal signal. After an error no lock has changed. May wait. */
 int aspace_lock_pages(struct aspace *as, vaddr_t va, uint64_t len, bool *any_set);
 /* The same, but -ENOMEM if the address space would have more than `limit` locked pages. */
 int aspace_lock_pages_within(struct aspace *as, vaddr_t va, uint64_t len, uint64_t limit,

@@ -131,7 +131,7 @@ static int make_present(struct aspace *as, vaddr_t va, uint64_t len, uint64_t li
     if (missing > (fluid > minimum ? fluid - minimum : 0))
         return -ENOMEM;
     err = aspace_populate(as, va, len, false);
-    return err && err != -ENOMEM && err != -EINTR ? -EFAULT : err;
+    return err && err != -ENOMEM && err != -EINTR && err != -EIO ? -EFAULT : err;
 }
 
 enum { UNLOCKED, LOCKED, LOCKING }; /* map_entry.locked; LOCKING: a new mark, not final yet */

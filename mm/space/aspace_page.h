@@ -8,16 +8,31 @@
 
 #include "kernel/base/types.h"
 
+struct account;
 struct aspace;
 
 /* One step over the private pages from *va on: those that were used since the last step over them
    lose their access until they are used again, and up to PAGEFILE_CLUSTER of those that were not
-   are written to a page file and freed. *va is where the next step goes on; LAYOUT_USER_TOP: all
+   are written to a page file and freed. only: pages that are charged to this account; NULL: all.
+   *va is where the next step goes on; LAYOUT_USER_TOP: all
    was seen. Returns how many pages were freed. IPL 0; takes the mutex, and waits for the disk
    without it. */
-unsigned aspace_page_out(struct aspace *as, vaddr_t *va);
+unsigned aspace_page_out(struct aspace *as, vaddr_t *va, const struct account *only);
 /* One step from *va on that brings pages back from the file; LAYOUT_USER_TOP as above. 0, -ENOMEM,
    -EIO. IPL 0; takes the mutex shared; waits. */
 int aspace_page_in(struct aspace *as, unsigned file, vaddr_t *va);
+
+/* Pages that several processes have and that were written (mm/space/page_written.c). Pager's
+   thread. */
+
+/* Go over them. Those that no PTE maps any more are freed; their number is returned. */
+enum written_sweep {
+    WRITTEN_LOOK,  /* and nothing else */
+    WRITTEN_ROUND, /* a round has ended: those that are used for many are kept no longer */
+    WRITTEN_ALL,   /* none are kept */
+};
+unsigned written_sweep(enum written_sweep how);
+/* Call fn for each: for the self-check, while all threads are stopped. */
+void written_pages(void (*fn)(void *arg, pfn_t pfn), void *arg);
 
 #endif

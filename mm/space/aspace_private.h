@@ -106,7 +106,11 @@ int anon_fault_present(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t
    (mm/space/page_in.c). */
 int anon_page_in(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t pte);
 /* Faults on a page whose PTE at p has PTE_SW_AGED: it is used still. Mutex shared. Returns 0. */
-int anon_fault_aged(struct map_entry *e, vaddr_t va, pte_t *p, pte_t old);
+int anon_fault_aged(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old);
+/* The slot in which the contents of a page are that several PTEs map; false: none is known. And
+   remember one, which some PTE has (mm/space/page_written.c). Pager's thread. */
+bool written_find(pfn_t pfn, uint32_t *slot);
+void written_add(pfn_t pfn, uint32_t slot);
 /* Can the pages of e be put into a page file? Mutex held. */
 static inline bool anon_is_pageable(const struct map_entry *e)
 {

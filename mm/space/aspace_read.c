@@ -3,14 +3,50 @@
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
+#include "kernel/base/list.h"
 #include "kernel/base/string.h"
+#include "kernel/sched/spinlock.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object.h"
 #include "mm/phys/page.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
+#include "mm/space/pin.h"
 
 #define ROUNDS_MAX 16 /* give up on a page that is taken back faster than it is supplied */
+
+/* A thread that waits for a page of an address space, to which its caller has a reference. */
+struct visit {
+    struct list link;
+    struct aspace *as;
+};
+static struct list visits = LIST_INIT(visits); /* visits_lock */
+static struct spinlock visits_lock = SPINLOCK_INIT("visits", RANK_QUOTA, IPL_ASTDEL);
+
+static void visit_begin(struct visit *v, struct aspace *as)
+{
+    ipl_t ipl = spin_lock(&visits_lock);
+
+    v->as = as;
+    list_add_tail(&visits, &v->link);
+    spin_unlock(&visits_lock, ipl);
+}
+
+static void visit_end(struct visit *v)
+{
+    ipl_t ipl = spin_lock(&visits_lock);
+
+    list_remove(&v->link);
+    spin_unlock(&visits_lock, ipl);
+}
+
+void aspace_visits(void (*fn)(void *arg, struct aspace *as), void *arg)
+{
+    struct visit *v;
+
+    list_for_each_entry(v, &visits, link)
+        fn(arg, v->as);
+}
 
 bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v)
 {
@@ -106,13 +142,15 @@ vaddr_t aspace_count(struct aspace *as, const struct mapping_view *v, vaddr_t va
  * May the page that the PTE maps be written here? If the PTE allows it, yes. If not, it must be a
  * private page that no other PTE maps: with the mutex held exclusively no fork of this space gives
  * it another user, and who has no reference to it cannot give one away. Nor may it be on its way to
- * a page file, which would get the old contents.
+ * a page file, which would get the old contents, or have got them: then the pager has the only pin.
  */
 static bool may_write(pte_t pte)
 {
     if (pte & PTE_UWE)
         return true;
-    return pte_is_private(pte) && !(pte & PTE_SW_AGED) && users_of(pte_pfn(pte)) == 1;
+    return pte_is_private(pte) && !(pte & PTE_SW_AGED) && users_of(pte_pfn(pte)) == 1 &&
+           (__atomic_load_n(&page_of(pte_pfn(pte))->share, __ATOMIC_RELAXED) == 0 ||
+            page_of(pte_pfn(pte))->soon == PAGE_PINNED);
 }
 
 /*
@@ -150,6 +188,8 @@ static int copy_present(struct aspace *as, vaddr_t va, void *to, const void *fro
 
 int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n)
 {
+    struct visit visit;
+
     if (va >= LAYOUT_USER_TOP || n > LAYOUT_USER_TOP - va)
         return -EFAULT;
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
@@ -157,7 +197,9 @@ int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n)
 
         if (err != -EAGAIN)
             return err;
+        visit_begin(&visit, as);
         err = aspace_populate(as, va & ~PAGE_MASK, PAGE_SIZE, false);
+        visit_end(&visit);
         if (err)
             return err;
     }
@@ -192,11 +234,16 @@ static int make_writable(struct aspace *as, vaddr_t va, bool forced)
 
 int aspace_write(struct aspace *as, vaddr_t va, const void *buf, size_t n, bool forced)
 {
+    struct visit visit;
+
     if (va >= LAYOUT_USER_TOP)
         return -EFAULT;
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
-        int err = make_writable(as, va & ~PAGE_MASK, forced);
+        int err;
 
+        visit_begin(&visit, as);
+        err = make_writable(as, va & ~PAGE_MASK, forced);
+        visit_end(&visit);
         if (!err)
             err = copy_present(as, va, NULL, buf, n);
         if (err != -EAGAIN)

@@ -37,4 +37,8 @@ int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n);
  * it may not be written; -ENOMEM; -EIO; -EINTR: the caller is to end; or a pager's error. */
 int aspace_write(struct aspace *as, vaddr_t va, const void *buf, size_t n, bool forced);
 
+/* Call fn for each address space to which a thread refers that waits here for one of its pages: for
+   the self-check, while all threads are stopped. */
+void aspace_visits(void (*fn)(void *arg, struct aspace *as), void *arg);
+
 #endif

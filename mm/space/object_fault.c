@@ -92,7 +92,7 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
         if (!s || pte_maps_page(va, __atomic_load_n(p, __ATOMIC_RELAXED)))
             continue;
         slot = *s;
-        if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT)
+        if ((slot & (SLOT_PRESENT | SLOT_TAKE | SLOT_AGED)) != SLOT_PRESENT)
             continue;
         pt_store(p, object_pte(e, slot_pfn(slot), writable_now(e, slot)));
         mapped++;
@@ -227,11 +227,19 @@ static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
     struct mm_object *o = e->object;
     uint64_t offset = offset_of(e, va);
     slot_t slot = slot_at(o, offset);
-    bool copies = write && !is_shared(e), zero = false;
+    bool copies = write && !is_shared(e), zero = false, aged = false;
 
     if (unlikely(offset >= o->npages)) {
         spin_unlock(o->lock, ipl);
         return -ENXIO;
+    }
+    if (unlikely(slot & (SLOT_FILED | SLOT_AGED))) {
+        if (slot & SLOT_FILED) {
+            count_add(&as->counts.page_file, 1);
+            return object_bring_unlock(o, offset, ipl, &as->lock);
+        }
+        *index_find(o, offset) &= ~SLOT_AGED;
+        aged = true;
     }
     if ((slot & (SLOT_PRESENT | SLOT_TAKE)) != SLOT_PRESENT ||
         (write && !copies && o->ops && (slot & (SLOT_W | SLOT_PUT)) != SLOT_W)) {
@@ -259,6 +267,7 @@ static int try_unlock(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
         __atomic_store_n(&e->fresh, 1, __ATOMIC_RELAXED);
     count_add(copies ? &as->counts.cow
               : zero ? &as->counts.demand_zero
+              : aged ? &as->counts.aged
                      : &as->counts.object_valid,
               1);
     return 0;
@@ -398,6 +407,11 @@ static unsigned populate_locked(struct aspace *as, struct map_entry *e, pte_t *p
         s = index_create(o, offset + i, &b->nodes);
         if (!s)
             break;
+        if (unlikely(*s & (SLOT_FILED | SLOT_AGED))) {
+            if (*s & SLOT_FILED)
+                continue; /* left to a fault, which reads it */
+            *s &= ~SLOT_AGED;
+        }
         if (!(*s & SLOT_PRESENT)) {
             if (b->used == b->count)
                 continue; /* it was removed while the lock was not held: left to a fault */
@@ -434,7 +448,7 @@ static int object_populate_batch(struct aspace *as, struct map_entry *e, pte_t *
     ipl = spin_lock(e->object->lock);
     for (unsigned i = 0; i < n; i++)
         b.count += !pte_maps_page(va + i * PAGE_SIZE, p[i]) &&
-                   !(slot_at(e->object, offset + i) & SLOT_PRESENT);
+                   !(slot_at(e->object, offset + i) & (SLOT_PRESENT | SLOT_FILED));
     spin_unlock(e->object->lock, ipl);
     if (b.count == 0)
         return 0;

@@ -35,7 +35,7 @@
    for each takes memory and a copy to the page file. */
 #define READ_AT_ONCE 8u
 
-int anon_fault_aged(struct map_entry *e, vaddr_t va, pte_t *p, pte_t old)
+int anon_fault_aged(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, pte_t old)
 {
     pte_t now = pte_make(pte_pfn(old),
                          pt_user_bits(e->prot, !(old & PTE_SW_COW)) | (old & PTE_SW_COW));
@@ -43,6 +43,7 @@ int anon_fault_aged(struct map_entry *e, vaddr_t va, pte_t *p, pte_t old)
     /* If it has changed meanwhile, the access is tried again anyway. */
     (void)__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     tb_invalidate_single(va);
+    count_add(&as->counts.aged, 1);
     return 0;
 }
 
@@ -111,7 +112,7 @@ static bool map_read(struct aspace *as, vaddr_t va, pagefile_slot_t slot, pfn_t 
         page->owner = 0;
         return false;
     }
-    pagefile_exchange(slot, &page->charge);
+    pagefile_charge_page(slot, &page->charge);
     pagefile_drop(slot);
     __atomic_fetch_sub(&as->pt.paged_out, 1, __ATOMIC_RELAXED);
     page_table_add_rss(&as->pt, 1);
@@ -123,11 +124,11 @@ static int read_and_map(struct aspace *as, struct reading *r)
 {
     pfn_t pages[READ_AT_ONCE];
     unsigned n = r->n;
-    int err = pagefile_read(r->slot, n, pages);
+    int err = pagefile_may_read(r->slot, n) ? pagefile_read(r->slot, n, pages) : -ENOMEM;
 
     if (err && n > 1) { /* the error, or the shortage, may be that of the others */
         n = 1;
-        err = pagefile_read(r->slot, n, pages);
+        err = pagefile_may_read(r->slot, n) ? pagefile_read(r->slot, n, pages) : -ENOMEM;
     }
     mutex_lock_shared(&as->lock);
     if (err == -EIO && !find_slot(as, aspace_lookup_locked(as, r->va), r->va, r->slot))
@@ -152,6 +153,7 @@ int anon_page_in(struct aspace *as, struct map_entry *e, vaddr_t va, pte_t *p, p
     if (r.n == 0)
         return -EAGAIN; /* the PTE has changed */
     mutex_unlock_shared(&as->lock);
+    count_add(&as->counts.page_file, 1);
     err = read_and_map(as, &r);
     for (unsigned k = 0; k < r.n; k++)
         pagefile_release(r.slot + k);

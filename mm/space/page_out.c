@@ -16,15 +16,16 @@
  * dropped older translations since it was aged. Any access, and any mprotect, changes the PTE, and
  * nobody but the pager sets PTE_SW_LEAVE again, so a PTE that has it and names the same page has
  * not been away: had the page been freed and allocated again, its new PTE would not have the bit. A
- * fork may leave both PTEs as they are, but then the page has two references and stays; and as long
- * as this PTE is there, a write by the other process copies the page. Who accesses a page without
+ * fork may leave both PTEs as they are; as long as this one is there, a write by the other process
+ * copies the page. So a page that several PTEs have does not change either, and goes PTE by PTE
+ * (page_written.c). Who accesses a page without
  * its PTE's leave, as a debugger does, does not write to an aged one (aspace_read.c).
  *
  * Until the write has succeeded, the page is in memory and its PTE refers to it: a write that fails
  * loses nothing but the slots, which are not used again.
  *
- * Left in memory are pages that several PTEs map after a fork, copies of an object's pages, locked
- * ones, and what nobody may access.
+ * Left in memory are copies of an object's pages and locked ones. Pages of objects go by
+ * mm/object/object_paging.c.
  *
  * Locks: the mutex is held exclusively for a step, which looks at STEP_PTES PTEs and copies
  * PAGEFILE_CLUSTER pages at most, and again to change the PTEs; not while the disk is waited for.
@@ -33,10 +34,12 @@
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/string.h"
+#include "kernel/quota/quota.h"
 #include "mm/pagefile/pagefile.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_page.h"
 #include "mm/space/aspace_private.h"
+#include "mm/space/pin.h"
 
 #define STEP_PTES 512u /* PTEs, tables and entries looked at in one hold of the mutex */
 
@@ -44,28 +47,45 @@
 struct victims {
     pagefile_slot_t slot;
     unsigned room, n; /* slots, pages */
+    unsigned left;    /* PTEs that got a slot that others had already */
+    const struct account *only;
     struct {
         vaddr_t va;
         pte_t pte;
     } page[PAGEFILE_CLUSTER];
 };
 
-/* Is the page that the PTE maps one that only this PTE needs? */
-static bool is_own(pte_t pte)
+/* May the private page that the PTE maps go? It is one that only this PTE has, or that several have
+   and none can write. */
+static bool may_go(const struct victims *v, pte_t pte)
 {
     const struct page *page = page_of(pte_pfn(pte));
 
-    return pte_is_private(pte) && __atomic_load_n(&page->refcnt, __ATOMIC_ACQUIRE) == 1 &&
-           page->state == PAGE_ACTIVE && page->flags == 0;
+    if (!pte_is_private(pte) || page->state != PAGE_ACTIVE || page->flags != 0 ||
+        (v->only && quota_account(page->charge) != v->only))
+        return false;
+    if (__atomic_load_n(&page->refcnt, __ATOMIC_ACQUIRE) == 1)
+        return true;
+    return (pte & PTE_SW_COW) && page->soon != PAGE_PINNED;
+}
+
+/* Give the PTE the slot, which has one count more for it, in place of its page. Mutex exclusive. */
+static void leave_to_slot(pte_t *p, vaddr_t va, pte_t pte, pagefile_slot_t slot,
+                          struct tb_gather *g)
+{
+    pt_store(p, pte_paged_out(slot));
+    tb_gather_va(g, va); /* a CPU may know that nothing is allowed, and shall not remember it */
+    tb_gather_page(g, pte_pfn(pte));
 }
 
 /* Look at the page of va, which e maps if it maps any. False: there is no more room for pages that
    are to be written. Mutex exclusive. */
 static bool visit(struct victims *v, vaddr_t va, pte_t *p, struct tb_gather *g)
 {
+    pagefile_slot_t slot;
     pte_t pte = *p;
 
-    if (!pte_maps_page(va, pte) || !is_own(pte))
+    if (!pte_maps_page(va, pte) || !may_go(v, pte))
         return true;
     if (!(pte & PTE_SW_AGED)) {
         pt_store(p, (pte & ~(PTE_KRE | PTE_URE | PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_FOE |
@@ -73,6 +93,14 @@ static bool visit(struct victims *v, vaddr_t va, pte_t *p, struct tb_gather *g)
         tb_gather_va(g, va);
         return true;
     }
+    if (written_find(pte_pfn(pte), &slot)) {
+        pagefile_share(slot);
+        leave_to_slot(p, va, pte, slot, g);
+        v->left++;
+        return true;
+    }
+    if (!pagefile_may_take(page_of(pte_pfn(pte))->charge))
+        return true;
     if (v->n == v->room)
         return false;
     pte |= PTE_SW_LEAVE;
@@ -82,6 +110,15 @@ static bool visit(struct victims *v, vaddr_t va, pte_t *p, struct tb_gather *g)
     v->page[v->n].pte = pte;
     v->n++;
     return true;
+}
+
+/* n pages that were mapped are in page files now. Mutex exclusive. */
+static void count_gone(struct aspace *as, unsigned n)
+{
+    if (!n)
+        return;
+    __atomic_fetch_add(&as->pt.paged_out, n, __ATOMIC_RELAXED);
+    page_table_sub_rss(&as->pt, n);
 }
 
 /* One step over the pages from va on. Returns where it has stopped. Mutex exclusive. */
@@ -108,24 +145,27 @@ static __attribute__((noinline)) vaddr_t look_around(struct aspace *as, vaddr_t 
             break;
         va += PAGE_SIZE;
     }
+    count_gone(as, v->left);
     tb_gather_flush(&g);
     return va;
 }
 
 /* Give a page that was written to its slot free, if its PTE is still what it was. Mutex exclusive.
  */
-static bool let_go(struct aspace *as, vaddr_t va, pte_t pte, pagefile_slot_t slot,
-                   struct tb_gather *g)
+static bool let_go(struct aspace *as, const struct victims *v, unsigned k, struct tb_gather *g)
 {
+    vaddr_t va = v->page[k].va;
+    pte_t pte = v->page[k].pte;
     const struct map_entry *e = aspace_lookup_locked(as, va);
     pte_t *p = e && anon_is_pageable(e) ? pt_lookup(&as->pt, va, 3) : NULL;
 
-    if (!p || *p != pte || !is_own(pte))
+    if (!p || *p != pte || !may_go(v, pte))
         return false;
-    pagefile_commit(slot, &page_of(pte_pfn(pte))->charge);
-    pt_store(p, pte_paged_out(slot));
-    tb_gather_va(g, va); /* a CPU may know that nothing is allowed, and shall not remember it */
-    tb_gather_page(g, pte_pfn(pte));
+    pagefile_commit(v->slot + k, page_of(pte_pfn(pte))->charge);
+    /* Of two users, the other may leave at any time: then the table's entry goes soon. */
+    if (__atomic_load_n(&page_of(pte_pfn(pte))->refcnt, __ATOMIC_RELAXED) > 1)
+        written_add(pte_pfn(pte), v->slot + k);
+    leave_to_slot(p, va, pte, v->slot + k, g);
     return true;
 }
 
@@ -138,24 +178,23 @@ static __attribute__((noinline)) unsigned let_all_go(struct aspace *as, struct v
     tb_gather_begin(&g, &as->pt.loaded, TB_PROTECT);
     mutex_lock(&as->lock);
     for (unsigned k = 0; k < v->n; k++) {
-        if (let_go(as, v->page[k].va, v->page[k].pte, v->slot + k, &g))
+        if (let_go(as, v, k, &g))
             freed++;
         else
             pagefile_cancel(v->slot + k);
     }
-    if (freed) {
-        __atomic_fetch_add(&as->pt.paged_out, freed, __ATOMIC_RELAXED);
-        page_table_sub_rss(&as->pt, freed);
-    }
+    count_gone(as, freed);
     tb_gather_flush(&g);
     mutex_unlock(&as->lock);
     return freed;
 }
 
-unsigned aspace_page_out(struct aspace *as, vaddr_t *va)
+unsigned aspace_page_out(struct aspace *as, vaddr_t *va, const struct account *only)
 {
-    struct victims v;
-    v.n = 0;
+    struct victims v; /* without an initialiser, which would clear all of it */
+
+    v.only = only;
+    v.n = v.left = 0;
     v.room = pagefile_reserve(PAGEFILE_CLUSTER, &v.slot);
     if (v.room == 0) {
         *va = LAYOUT_USER_TOP;
@@ -167,10 +206,10 @@ unsigned aspace_page_out(struct aspace *as, vaddr_t *va)
     for (unsigned k = v.n; k < v.room; k++)
         pagefile_cancel(v.slot + k);
     if (v.n == 0)
-        return 0;
+        return v.left;
     if (pagefile_write(v.slot, v.n) == 0)
-        return let_all_go(as, &v);
+        return v.left + let_all_go(as, &v);
     for (unsigned k = 0; k < v.n; k++)
         pagefile_retire(v.slot + k);
-    return 0;
+    return v.left;
 }

@@ -39,7 +39,11 @@ static const slot_t *slot_after(struct mm_object *o, const slot_t *before, uint6
 }
 
 /* Has a slot a page that may be mapped? */
-static inline bool slot_maps(slot_t s) { return (s & (SLOT_PRESENT | SLOT_TAKE)) == SLOT_PRESENT; }
+/* One that the pager looks at is left to a fault, which tells it that the page is used. */
+static inline bool slot_maps(slot_t s)
+{
+    return (s & (SLOT_PRESENT | SLOT_TAKE | SLOT_AGED)) == SLOT_PRESENT;
+}
 
 /* The page of o at offset that may be mapped; PFN_NONE: none is in memory. Lock held. */
 static inline pfn_t present_at(struct mm_object *o, uint64_t offset)

@@ -3,7 +3,8 @@
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_tree.c mm/space/fault.c mm/space/fork.c
 // SOURCES: mm/space/anon.c mm/space/object_fault.c
-// SOURCES: mm/object/object.c mm/object/mappings.c mm/object/object_index.c mm/object/pager.c
+// SOURCES: mm/object/object.c mm/object/object_paging.c
+// SOURCES: mm/object/mappings.c mm/object/object_index.c mm/object/pager.c
 // SOURCES: mm/object/rmap.c kernel/base/treap.c
 // SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c kernel/base/string_extra.c
 /*

@@ -9,19 +9,21 @@
 // SOURCES: mm/space/fault.c
 // SOURCES: mm/space/fork.c
 // SOURCES: mm/space/anon.c
-// SOURCES: mm/object/object.c
+// SOURCES: mm/object/object.c mm/object/object_paging.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c
 // SOURCES: mm/object/pager.c
 // SOURCES: mm/object/rmap.c
 // SOURCES: mm/space/object_fault.c mm/space/preload.c
 // SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c mm/space/page_out.c
+// SOURCES: mm/space/page_written.c mm/space/pin.c
 // SOURCES: kernel/base/string_extra.c kernel/proc/swap_header.c
 /*
  * Page files: random accesses of two address spaces, forks, unmaps, moves, changes of protection
  * and steps of the pager against a model of what each page holds. In the middle of reads and
  * writes, another CPU accesses pages, unmaps them, or pages them in itself; reads and writes fail.
- * Then the slots one by one, and headers of mkswap.
+ * The same for pages of an object that both spaces map and calls read and write. Then the slots one
+ * by one, and headers of mkswap.
  */
 #include "arch/alpha/hw/layout.h"
 #include "kernel/base/errno.h"
@@ -44,7 +46,9 @@ uint64_t fluid_minimum(void) { return 0; }
 static uint8_t stored[SLOTS][PAGE_SIZE], out[PAGEFILE_CLUSTER][PAGE_SIZE];
 static bool reads_fail, writes_fail;
 static unsigned depth;
+static bool in_object; /* the test of an object runs */
 static void disturb(void);
+static void disturb_shared(void);
 static void fork_meanwhile(void);
 
 static int device_read(void *device, uint32_t slot, unsigned n, pfn_t *pages)
@@ -88,7 +92,7 @@ static struct {
     bool mapped, writable;
     uint64_t value;
 } model[SPACES][PAGES];
-static uint64_t next_value = 1, paged, errors;
+static uint64_t next_value = 1, paged, paged_shared, errors;
 static unsigned counted[SLOTS];
 
 static vaddr_t at(unsigned page) { return BASE + (vaddr_t)page * PAGE_SIZE; }
@@ -194,6 +198,10 @@ static void disturb(void)
     unsigned cpu = cpu_id(), s = (unsigned)rnd(SPACES), page = (unsigned)rnd(PAGES - 8);
     unsigned other = cpu == 3 ? s : 2; /* that of the space, unless it waits here */
 
+    if (in_object) {
+        disturb_shared();
+        return;
+    }
     if (cpu == 2 || depth >= 3 || vm_fail_at >= 0 || rnd(3))
         return;
     depth++;
@@ -220,7 +228,7 @@ static void disturb(void)
 /* One of the spaces becomes a copy of the other while the pager writes. */
 static void fork_meanwhile(void)
 {
-    if (cpu_id() != 3 || depth != 1 || rnd(20))
+    if (in_object || cpu_id() != 3 || depth != 1 || rnd(20))
         return;
     renew((unsigned)rnd(SPACES));
     vm_switch(3, NULL);
@@ -234,11 +242,26 @@ static void step(void)
 
     depth = 1;
     aspace_ref(as);
-    paged += aspace_page_out(as, &where[s]);
+    paged += aspace_page_out(as, &where[s], NULL);
+    paged_shared += written_sweep(rnd(20) ? WRITTEN_LOOK : rnd(4) ? WRITTEN_ROUND : WRITTEN_ALL);
     aspace_unref(as);
     if (where[s] >= LAYOUT_USER_TOP)
         where[s] = 0;
     depth = 0;
+}
+
+static void pinned_page(void *arg, pfn_t pfn)
+{
+    (void)arg;
+    page_of(pfn)->share--;
+    page_of(pfn)->refcnt--;
+}
+
+static void pinned_again(void *arg, pfn_t pfn)
+{
+    (void)arg;
+    page_of(pfn)->share++;
+    page_of(pfn)->refcnt++;
 }
 
 /* ---- all slots and pages are counted ---- */
@@ -268,7 +291,9 @@ static void check(void)
     for (unsigned s = 0; s < SPACES; s++) {
         uint64_t n = 0;
 
+        written_pages(pinned_page, NULL); /* vm_check() knows PTEs only */
         vm_check(spaces[s]);
+        written_pages(pinned_again, NULL);
         for (unsigned page = 0; page < PAGES; page++) {
             const pte_t *p = pt_lookup(&spaces[s]->pt, at(page), 3);
 
@@ -337,7 +362,173 @@ static void test_random(void)
     reads_fail = writes_fail = false;
     check();
     ok(paged > 1000, "%lu pages went to the file and came back right", (unsigned long)paged);
+    ok(paged_shared > 100, "%lu went by way of several PTEs", (unsigned long)paged_shared);
     ok(errors > 0, "%lu reads failed, and said so", (unsigned long)errors);
+}
+
+/* ---- pages of an object ---- */
+
+#define SHARED_BASE 0x90000000ul
+static struct mm_object *object;
+static uint64_t shared[PAGES], object_paged;
+
+/* One access: by a mapping of either space, or by a call. */
+static void access_shared(unsigned page)
+{
+    bool write = rnd(2);
+    uint64_t value = write ? next_value++ : 0;
+    unsigned s = (unsigned)rnd(3);
+    pfn_t pfn;
+    int err;
+
+    if (s < SPACES) {
+        vm_switch(s, spaces[s]);
+        err = vm_access(spaces[s], SHARED_BASE + page * PAGE_SIZE, write ? FAULT_WRITE : FAULT_READ,
+                        &value);
+    } else {
+        err = object_page_get(object, page, write ? MAP_R | MAP_W : MAP_R, &pfn);
+        if (!err) {
+            uint64_t *at = kseg_page(pfn);
+
+            if (write)
+                *at = value;
+            value = *at;
+            page_unref(pfn);
+        }
+    }
+    if (err == -EIO && reads_fail)
+        errors++;
+    else if (err == -ENOMEM && vm_failed)
+        return;
+    else if (err)
+        vm_die("an access to page %u of the object gives %d", page, err);
+    else if (write)
+        shared[page] = value;
+    else if (value != shared[page])
+        vm_die("page %u of the object: %lu instead of %lu", page, (unsigned long)value,
+               (unsigned long)shared[page]);
+}
+
+/* Cut the object off and let it grow again: what was cut off is zero. */
+static void cut_shared(void)
+{
+    uint64_t from = rnd(PAGES);
+
+    object_truncate(object, from);
+    object_truncate(object, PAGES);
+    for (uint64_t k = from; k < PAGES; k++)
+        shared[k] = 0;
+}
+
+static void discard_shared(void)
+{
+    uint64_t page = rnd(PAGES);
+
+    (void)mm_downgrade(object, page, 1, 0);
+    shared[page] = 0;
+}
+
+static void disturb_shared(void)
+{
+    unsigned cpu = cpu_id(), page = (unsigned)rnd(PAGES);
+    const slot_t *s = index_find(object, page);
+
+    if (depth >= 3 || rnd(2))
+        return;
+    depth++;
+    if (rnd(8) == 0)
+        cut_shared();
+    else if (rnd(8) == 0)
+        discard_shared();
+    else if (!s || !(*s & SLOT_GET)) /* else it would wait for the thread that it has interrupted */
+        access_shared(page);
+    host_cpu_enter(cpu, &vm_cpus[cpu].thread.hw);
+    depth--;
+}
+
+static bool count_filed(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
+{
+    uint64_t *n = arg;
+
+    (void)o, (void)offset;
+    if (!(*s & SLOT_FILED))
+        return true;
+    n[0]++;
+    if (*s & SLOT_GET)
+        vm_die("nobody reads any more");
+    if (!pagefile_check_slot(slot_filed(*s)))
+        vm_die("the object has a slot that is not there");
+    return true;
+}
+
+static void check_shared(void)
+{
+    static const struct pagefile_check fns = {one_slot, one_file};
+    uint64_t n = 0;
+
+    pagefile_check_begin(no_page, NULL);
+    index_for_each(object, 0, UINT64_MAX, count_filed, &n);
+    if (n != object_filed(object))
+        vm_die("the object has %lu pages in the file, counted as %lu", (unsigned long)n,
+               (unsigned long)object_filed(object));
+    pagefile_check_end(&fns, NULL);
+    if (object->pending || object->held)
+        vm_die("nothing is under way");
+}
+
+static void test_object(void)
+{
+    uint64_t before = errors;
+    vaddr_t va = SHARED_BASE;
+    bool more;
+
+    depth = 0;
+    in_object = true;
+    spaces[0] = aspace_create(0);
+    if (aspace_map_anon(spaces[0], &va, PAGES * PAGE_SIZE, MAP_R | MAP_W, MAPF_SHARED | MAPF_FIXED))
+        vm_die("cannot map");
+    object = aspace_lookup_locked(spaces[0], va)->object;
+    spaces[1] = aspace_fork(spaces[0]);
+    for (unsigned k = 0; k < ROUNDS; k++) {
+        reads_fail = k % 1000 > 960;
+        writes_fail = k % 6000 > 5990;
+        switch (rnd(30)) {
+        case 0:
+            rnd(4) ? discard_shared() : cut_shared();
+            break;
+        case 1:
+            vm_failed = false;
+            vm_fail_at = (int64_t)rnd(3);
+            access_shared((unsigned)rnd(PAGES));
+            vm_fail_at = -1;
+            break;
+        case 2 ... 9:
+            vm_switch(3, NULL);
+            object_paged += object_page_out(object, NULL, &more);
+            break;
+        default:
+            access_shared((unsigned)rnd(PAGES));
+        }
+        if (k % 50 == 0)
+            check_shared();
+    }
+    reads_fail = writes_fail = false;
+    ok(object_paged > 1000, "%lu pages of an object went to the file and came back right",
+       (unsigned long)object_paged);
+    ok(errors > before, "%lu reads failed", (unsigned long)(errors - before));
+    depth = 3;
+    is(object_page_in(object, 0), 0, "all come back");
+    is(object_filed(object), 0, "none is left");
+    for (unsigned k = 0; k < PAGES; k++)
+        access_shared(k);
+    depth = 0;
+    while (object_filed(object) == 0)
+        object_paged += object_page_out(object, NULL, &more);
+    for (unsigned s = 0; s < SPACES; s++) {
+        vm_switch(s, NULL);
+        aspace_unref(spaces[s]);
+    }
+    in_object = false;
 }
 
 static void test_close(void)
@@ -349,7 +540,8 @@ static void test_close(void)
     ok(pagefile_close(0, true), "the file is closed");
     ok(!pagefile_close(0, true), "once");
     va = 0;
-    is(aspace_page_out(spaces[0], &va), 0, "no slots are taken any more");
+    is(aspace_page_out(spaces[0], &va, NULL), 0, "no slots are taken any more");
+    (void)written_sweep(WRITTEN_ALL);
     for (unsigned k = 0; k < SPACES; k++)
         for (va = 0; va < LAYOUT_USER_TOP;)
             if (aspace_page_in(spaces[k], 0, &va) != 0)
@@ -372,7 +564,8 @@ static void test_slots(void)
     uint32_t bad[] = {0, 3, 3, 99};
     struct pagefile_stats s;
     pagefile_slot_t first, other;
-    uint16_t charge = (uint16_t)quota_number(&accounts[5].count[QUOTA_PAGES]);
+    const struct quota_count *in_file = &accounts[5].count[QUOTA_PAGE_FILE];
+    uint16_t charge = (uint16_t)quota_number(&accounts[5].count[QUOTA_PAGES]), page = 0;
     uint64_t slots, free;
 
     is(pagefile_begin(&io, stored, "vdb", 0, NULL, 0), -EINVAL, "a file has slots");
@@ -387,9 +580,11 @@ static void test_slots(void)
     is(pagefile_reserve(1, &other), 0, "there are no more");
     pagefile_totals(&slots, &free);
     is(slots * 100 + free, 600, "the totals say so");
-    accounts[5].count[QUOTA_PAGES].used = 1; /* a page of this user */
-    pagefile_commit(first, &charge);
-    is(charge, quota_number(&account_system->count[QUOTA_PAGES]), "the slot has the page's charge");
+    ok(!pagefile_may_take(charge), "a user without a quota has none of them");
+    accounts[5].count[QUOTA_PAGE_FILE].limit = 1;
+    ok(pagefile_may_take(charge), "with a quota he has");
+    pagefile_commit(first, charge);
+    ok(!pagefile_may_take(charge), "one, and no more");
     pagefile_retire(first + 1);
     for (unsigned k = 0; k < 4; k++)
         pagefile_cancel(4 + k);
@@ -397,10 +592,13 @@ static void test_slots(void)
     ok(pagefile_hold(first), "a reader holds it");
     pagefile_drop(first);
     pagefile_drop(first);
-    is(accounts[5].count[QUOTA_PAGES].used, 1, "it is used, and charged, as long as he does");
+    is(in_file->used, 1, "it is used, and charged, as long as he does");
+    pagefile_charge_page(first, &page);
+    is(page, charge, "a page that is read from it is charged as the one before");
+    is(accounts[5].count[QUOTA_PAGES].used, 1, "so that it counts");
     ok(pagefile_close(0, true) && !pagefile_end(0), "and keeps the file from its end");
     pagefile_release(first);
-    is(accounts[5].count[QUOTA_PAGES].used, 0, "then it is free");
+    is(in_file->used, 0, "then it is free");
     ok(!pagefile_hold(first), "and cannot be held");
     ok(pagefile_end(0), "and the file ends");
 }
@@ -439,6 +637,7 @@ int main(void)
 {
     vm_boot();
     is(pagefile_begin(&io, stored, "vda", SLOTS, NULL, 0), 0, "a page file");
+    test_object();
     test_random();
     test_close();
     test_slots();

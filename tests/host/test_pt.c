@@ -8,7 +8,7 @@
 // SOURCES: mm/space/fault.c
 // SOURCES: mm/space/fork.c
 // SOURCES: mm/space/anon.c
-// SOURCES: mm/object/object.c
+// SOURCES: mm/object/object.c mm/object/object_paging.c
 // SOURCES:
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c

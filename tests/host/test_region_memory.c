@@ -2,7 +2,7 @@
 // SOURCES: kernel/quota/account.c
 // SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c
-// SOURCES: mm/space/fork.c mm/space/anon.c mm/object/object.c
+// SOURCES: mm/space/fork.c mm/space/anon.c mm/object/object.c mm/object/object_paging.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c mm/object/pager.c
 // SOURCES: mm/object/rmap.c mm/space/object_fault.c mm/space/aspace_protect.c

@@ -5,7 +5,7 @@
 // SOURCES: mm/pt/pt_system.c mm/pt/shootdown.c
 // SOURCES: kernel/base/span.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_tree.c mm/space/fault.c mm/space/fork.c
-// SOURCES: mm/space/anon.c mm/object/object.c
+// SOURCES: mm/space/anon.c mm/object/object.c mm/object/object_paging.c
 // SOURCES: mm/object/object_index.c mm/object/pager.c mm/object/rmap.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: kernel/base/string_extra.c

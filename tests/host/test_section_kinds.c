@@ -4,7 +4,7 @@
 // SOURCES: mm/section/section_pt.c mm/section/section_walk.c mm/section/shpt.c mm/space/aspace.c
 // SOURCES: kernel/base/span.c
 // SOURCES: mm/space/aspace_tree.c mm/space/anon.c
-// SOURCES: mm/space/fault.c mm/space/fork.c mm/object/object.c
+// SOURCES: mm/space/fault.c mm/space/fork.c mm/object/object.c mm/object/object_paging.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
 // SOURCES: mm/object/object_index.c mm/object/pager.c
 // SOURCES: mm/object/rmap.c mm/pt/shootdown.c mm/pt/pt.c mm/pt/pt_system.c mm/phys/page.c

@@ -2,6 +2,7 @@
  * unless the program has caught them itself. */
 #include "handlers.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static void caught(int signal, siginfo_t *info, void *context)
     switch (signal) {
     case SIGSEGV:
     case SIGBUS:
-        s->quadwords[n++] = SS$_ACCVIO;
+        s->quadwords[n++] = info->si_errno == EIO ? SS$_PAGRDERR : SS$_ACCVIO;
         s->quadwords[n++] = 0; /* the reason is not told */
         s->quadwords[n++] = (int64_t)info->si_addr;
         break;

@@ -4,8 +4,12 @@
  *   paging             the calls, one process that needs more than all memory, fork, mlock, mremap,
  *                      mprotect, /proc, swapoff
  *   paging load N      processes and threads with checksummed pages, together several times memory,
- *                      N accesses each
- *   paging fail        the disk fails to read: SIGBUS, or what was written
+ *                      N accesses each: a third of the pages private, a third in shared memory, a
+ *                      third in a page-file section
+ *   paging shared      memory with an object, of each kind, and private memory after forks
+ *   paging quota       a user at the limits of memory and of page files
+ *   paging thrash      more is in use all the time than memory and the page file have
+ *   paging fail        the disk fails to read: SIGBUS, SS$_PAGRDERR, or what was written
  *   paging kill        processes are killed while they page
  *   paging full        the page file is too small: the largest process ends, others go on
  */
@@ -18,16 +22,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/swap.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chfdef.h>
+#include <descrip.h>
+#include <gen64def.h>
+#include <lib$routines.h>
 #include <megalith/info.h>
+#include <psldef.h>
+#include <secdef.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <tap.h>
+#include <vadef.h>
 
 #define PAGE      8192ul
 #define DEVICE    "/dev/vda"
@@ -218,6 +231,287 @@ static void one_process(void)
     is(page_file().slots, 0, "there is no page file");
 }
 
+/* ---- memory that processes share ---- */
+
+static char *map_file(int fd, size_t n)
+{
+    char *p;
+
+    if (fd < 0 || ftruncate(fd, (off_t)(n * PAGE)))
+        bail_out("no file");
+    p = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        bail_out("no addresses for a file");
+    return p;
+}
+
+static char *map_shared(size_t n)
+{
+    char *p = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED)
+        bail_out("no addresses for shared memory");
+    return p;
+}
+
+static $DESCRIPTOR(section_name, "PAGING");
+
+static GENERIC_64 region;
+
+static void unmap_section(void)
+{
+    uint64_t length;
+    void *va;
+
+    sys$delete_region_64(&region, PSL$C_USER, &va, &length);
+}
+
+static char *map_section(size_t n)
+{
+    uint64_t length;
+    void *va = NULL;
+    int status = sys$create_region_64(n * PAGE, VA$C_REGION_UCREATE_UOWN, 0, &region, &va, &length);
+
+    if (status & 1)
+        status = sys$crmpsc_gpfile_64(&section_name, NULL, 0, n * PAGE, &region, 0, PSL$C_USER,
+                                      SEC$M_EXPREG | SEC$M_WRT, &va, &length);
+    if (!(status & 1))
+        bail_out("no section: %d", status);
+    return va;
+}
+
+#define KINDS 5u
+static const char *const kind_names[KINDS] = {"shared memory", "a memfd", "System V memory",
+                                              "a file of /tmp", "a page-file section"};
+static int files[KINDS];
+static int segment;
+
+static char *map_kind(unsigned kind, size_t n)
+{
+    switch (kind) {
+    case 0:
+        return map_shared(n);
+    case 1:
+        files[1] = memfd_create("paging", 0);
+        return map_file(files[1], n);
+    case 2:
+        segment = shmget(IPC_PRIVATE, n * PAGE, IPC_CREAT | 0600);
+        return shmat(segment, NULL, 0);
+    case 3:
+        files[3] = open("/tmp/paging", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        return map_file(files[3], n);
+    default:
+        return map_section(n);
+    }
+}
+
+/* A file is read and written by calls, made shorter and longer, and gets a hole. */
+static void change_file(int fd, char *p, size_t n)
+{
+    static uint64_t page[PAGE / 8];
+    size_t wrong = 0;
+
+    for (size_t k = 0; k < n; k += 7) {
+        wrong += pread(fd, page, PAGE, (off_t)(k * PAGE)) != (ssize_t)PAGE || !matches(page, k, 1);
+        fill(page, k, 2);
+        wrong += pwrite(fd, page, PAGE, (off_t)(k * PAGE)) != (ssize_t)PAGE;
+    }
+    for (size_t k = 0; k < n; k++)
+        wrong += !matches((uint64_t *)(void *)(p + k * PAGE), k, k % 7 ? 1 : 2);
+    is(wrong, 0, "read and written by calls");
+    is(ftruncate(fd, (off_t)(n / 2 * PAGE + 100)), 0, "made shorter");
+    is(ftruncate(fd, (off_t)(n * PAGE)), 0, "and longer");
+    for (size_t k = n / 2 + 1; k < n; k++)
+        wrong += p[k * PAGE] != 0;
+    wrong += memcmp(p + n / 2 * PAGE, (char[8]){0}, 8) == 0 || p[n / 2 * PAGE + 100] != 0;
+    is(wrong, 0, "what was cut off is zero");
+    is(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)(n / 4 * PAGE)), 0,
+       "a hole");
+    for (size_t k = 0; k < n / 4; k++)
+        wrong += p[k * PAGE] != 0;
+    is(wrong, 0, "is zero");
+}
+
+static int check_and_write(char *const *p, size_t n)
+{
+    size_t wrong = 0;
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        wrong += count_wrong(p[kind], n, 1);
+        fill_all(p[kind], n / 8, 5);
+    }
+    return wrong ? 1 : 0;
+}
+
+static void all_kinds(void)
+{
+    size_t n = memory_pages() / 2;
+    char *p[KINDS];
+    int status;
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        p[kind] = map_kind(kind, n);
+        fill_all(p[kind], n, 1);
+    }
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        is(count_wrong(p[kind], n, 1), 0, "%s keeps its contents", kind_names[kind]);
+    ok(page_file().used > n, "more than half of it is in the page file");
+    ok(is_consistent(), "memory is consistent");
+    if (fork() == 0)
+        _exit(check_and_write(p, n));
+    wait(&status);
+    is(status, 0, "a child sees the same");
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        is(count_wrong(p[kind], n / 8, 5), 0, "%s has what the child wrote", kind_names[kind]);
+        fill_all(p[kind], n / 8, 1);
+    }
+    change_file(files[1], p[1], n);
+    change_file(files[3], p[3], n);
+    is(mlock(p[0], 32 * PAGE), 0, "some of it is locked");
+    is(munmap(p[0] + n / 2 * PAGE, n / 4 * PAGE), 0, "a part is unmapped");
+    is(count_wrong(p[0], n / 2, 1), 0, "the others are there");
+    ok(is_consistent(), "memory is consistent");
+    shmdt(p[2]);
+    p[2] = shmat(segment, NULL, 0);
+    is(count_wrong(p[2], n, 1), 0, "System V memory that nobody had attached keeps its contents");
+    munmap(p[0], n * PAGE);
+    munmap(p[1], n * PAGE);
+    munmap(p[3], n * PAGE);
+    close(files[1]);
+    close(files[3]);
+    unlink("/tmp/paging");
+    shmdt(p[2]);
+    shmctl(segment, IPC_RMID, NULL);
+    unmap_section();
+}
+
+/* Children that have a parent's pages, and then write some. */
+static int sharer(char *p, size_t n, int gate)
+{
+    size_t wrong;
+    char c;
+
+    if (read(gate, &c, 1) != 0)
+        return 2;
+    wrong = count_wrong(p, n, 1);
+    fill_all(p, n / 4, 7);
+    wrong += count_wrong(p, n / 4, 7);
+    return wrong ? 1 : 0;
+}
+
+static void after_forks(void)
+{
+    size_t n = memory_pages() / 2;
+    char *p = map(n), *q;
+    uint64_t used;
+    int gate[2], status;
+
+    fill_all(p, n, 1);
+    if (pipe(gate))
+        bail_out("no pipe");
+    for (unsigned k = 0; k < 3; k++)
+        if (fork() == 0) {
+            close(gate[1]);
+            _exit(sharer(p, n, gate[0]));
+        }
+    used = page_file().used;
+    q = map(2 * n);
+    fill_all(q, 2 * n, 3);
+    ok(page_file().used > used + n, "pages that four processes have are in the page file");
+    ok(is_consistent(), "memory is consistent");
+    is(count_wrong(q, 2 * n, 3), 0, "what took their place is right");
+    munmap(q, 2 * n * PAGE);
+    close(gate[1]);
+    for (unsigned k = 0; k < 3; k++) {
+        wait(&status);
+        is(status, 0, "a child has found what it had, and written its own");
+    }
+    is(count_wrong(p, n, 1), 0, "its parent's are unchanged");
+    munmap(p, n * PAGE);
+    ok(is_consistent(), "memory is consistent");
+}
+
+static void shared(void)
+{
+    is(swapon(DEVICE, 0), 0, "a page file");
+    after_forks();
+    all_kinds();
+    usleep(100000); /* the pager forgets what nobody maps any more */
+    ok(is_consistent(), "memory is consistent");
+    is((long)page_file().used < 200, 1, "the page file is nearly empty");
+    is(swapoff(DEVICE), 0, "it is closed");
+}
+
+/* ---- limits ---- */
+
+static int as_user(size_t n)
+{
+    char *p;
+
+    if (setuid(1000))
+        return 3;
+    p = map(n);
+    fill_all(p, n, 1);
+    return count_wrong(p, n, 1) ? 1 : 0;
+}
+
+static int status_as_user(size_t n)
+{
+    int status = -1;
+
+    if (fork() == 0)
+        _exit(as_user(n));
+    wait(&status);
+    return status;
+}
+
+static void quota(void)
+{
+    size_t n = memory_pages();
+
+    is(swapon(DEVICE, 0), 0, "a page file");
+    is(status_as_user(n * 3 / 4), 0, "a user may have more than half of memory");
+    ok(page_file().writes > 0, "%lu of his pages had to go", (unsigned long)page_file().writes);
+    ok(WIFSIGNALED(status_as_user(n * 3 / 2)), "but not more than half of it and of the page file");
+    ok(is_consistent(), "memory is consistent");
+    is(swapoff(DEVICE), 0, "it is closed");
+}
+
+static int keep_using(uint32_t seed, size_t n)
+{
+    char *p = map(n);
+
+    for (unsigned k = 0; k < 3 * n; k++) {
+        size_t page = k < n ? k : draw(&seed) % n;
+
+        fill((uint64_t *)(void *)(p + page * PAGE), page, k);
+    }
+    return 0;
+}
+
+static void thrash(void)
+{
+    unsigned killed = 0, wrong = 0;
+
+    is(swapon(DEVICE, 0), 0, "a page file");
+    for (unsigned k = 0; k < PROCESSES; k++)
+        if (fork() == 0)
+            _exit(keep_using(k, memory_pages() / 2));
+    for (unsigned k = 0; k < PROCESSES; k++) {
+        int status = 0;
+
+        wait(&status);
+        if (WIFSIGNALED(status))
+            killed++;
+        else
+            wrong += status != 0;
+    }
+    ok(killed > 0 && killed < PROCESSES, "%u of %u processes had to end", killed, PROCESSES);
+    is(wrong, 0, "the others came to their ends");
+    ok(is_consistent(), "memory is consistent");
+    is(swapoff(DEVICE), 0, "it is closed");
+}
+
 /* ---- many ---- */
 
 struct share {
@@ -245,7 +539,9 @@ static void *access_some(void *arg)
     return NULL;
 }
 
-static int one_load(uint32_t seed, uint32_t accesses, size_t npages)
+/* Each thread has memory of another kind. common: what all processes share, of which this one has
+   the part `seed`; NULL: nothing. */
+static int one_load(uint32_t seed, uint32_t accesses, size_t npages, char *const *common)
 {
     struct share share[THREADS];
     pthread_t thread[THREADS];
@@ -253,8 +549,9 @@ static int one_load(uint32_t seed, uint32_t accesses, size_t npages)
 
     for (unsigned k = 0; k < THREADS; k++) {
         size_t n = npages / THREADS;
+        char *p = k == 0 || !common ? map(n) : common[k - 1] + (seed - 1) * n * PAGE;
 
-        share[k] = (struct share){map(n), calloc(n, 4), n, seed * THREADS + k, accesses, 0};
+        share[k] = (struct share){p, calloc(n, 4), n, seed * THREADS + k, accesses, 0};
         if (!share[k].version || pthread_create(&thread[k], NULL, access_some, &share[k]))
             return 2;
     }
@@ -273,11 +570,14 @@ static int one_load(uint32_t seed, uint32_t accesses, size_t npages)
 static void load(uint32_t accesses, unsigned times)
 {
     size_t n = memory_pages() * times / PROCESSES;
+    char *common[2];
 
     is(swapon(DEVICE, 0), 0, "a page file");
+    common[0] = map_shared(n / THREADS * PROCESSES);
+    common[1] = map_section(n / THREADS * PROCESSES);
     for (unsigned k = 0; k < PROCESSES; k++)
         if (fork() == 0)
-            _exit(one_load(k + 1, accesses, n));
+            _exit(one_load(k + 1, accesses, n, common));
     for (unsigned k = 0; k < PROCESSES; k++) {
         int status;
 
@@ -291,6 +591,8 @@ static void load(uint32_t accesses, unsigned times)
     ok(page_file().writes > 0 && page_file().reads > 0, "there was paging: %lu in, %lu out",
        (unsigned long)page_file().reads, (unsigned long)page_file().writes);
     ok(is_consistent(), "memory is consistent");
+    munmap(common[0], n / THREADS * PROCESSES * PAGE);
+    unmap_section();
     is((long)page_file().used < 200, 1, "the page file is nearly empty");
     is(swapoff(DEVICE), 0, "it is closed");
 }
@@ -298,13 +600,34 @@ static void load(uint32_t accesses, unsigned times)
 /* ---- errors ---- */
 
 static sigjmp_buf back;
-static volatile int code;
+static volatile int code, error;
 
 static void on_bus(int signo, siginfo_t *info, void *context)
 {
     (void)signo, (void)context;
     code = info->si_code;
+    error = info->si_errno;
     siglongjmp(back, 1);
+}
+
+static void *lost; /* an address whose page cannot be read */
+
+static int on_condition(struct chf$signal_array *s, void *m)
+{
+    (void)m;
+    _exit(s->chf$is_sig_name == SS$_PAGRDERR ? 0 : 1);
+}
+
+static int read_error_as_condition(void)
+{
+    void *va;
+    uint64_t length;
+
+    if (sys$lckpag_64(lost, PAGE, PSL$C_USER, &va, &length) != SS$_PAGRDERR)
+        return 2;
+    signal(SIGBUS, SIG_DFL);
+    lib$establish(on_condition);
+    return 3 + *(volatile char *)lost;
 }
 
 static void fail(void)
@@ -312,6 +635,7 @@ static void fail(void)
     struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     size_t n = memory_pages() * 2, errors = 0, wrong = 0;
     char *p = map(n);
+    int status;
 
     sigaction(SIGBUS, &sa, NULL);
     is(swapon(DEVICE, 0), 0, "a page file");
@@ -319,6 +643,7 @@ static void fail(void)
     for (volatile size_t k = 0; k < n; k++) {
         if (sigsetjmp(back, 1)) {
             errors++;
+            lost = p + k * PAGE;
             continue;
         }
         wrong += !matches((const uint64_t *)(void *)(p + k * PAGE), k, 1);
@@ -326,11 +651,18 @@ static void fail(void)
     is(wrong, 0, "no page has other contents");
     ok(errors > 0, "%lu pages cannot be read: SIGBUS", (unsigned long)errors);
     is(code, BUS_ADRERR, "with its code");
+    is(error, EIO, "and errno");
+    if (fork() == 0)
+        _exit(read_error_as_condition());
+    wait(&status);
+    is(status, 0, "SS$_PAGRDERR for a service, and for a condition handler");
     ok(page_file().errors > 0, "the errors are counted");
     ok(is_consistent(), "memory is consistent");
+    munmap(p, (size_t)((char *)lost - p));
+    munmap((char *)lost + PAGE, n * PAGE - (size_t)((char *)lost - p) - PAGE);
     is(swapoff(DEVICE), -1, "the page file cannot be closed");
     is(errno, EIO, "for this reason");
-    munmap(p, n * PAGE);
+    munmap(lost, PAGE);
     is(swapoff(DEVICE), 0, "it can when nobody needs it");
 }
 
@@ -361,7 +693,7 @@ static void kill_some(void)
         for (unsigned k = 0; k < 3; k++) {
             pid[k] = fork();
             if (pid[k] == 0)
-                _exit(one_load(round * 3 + k, 1000000, n));
+                _exit(one_load(round * 3 + k, 1000000, n, NULL));
         }
         usleep(300000 + draw(&seed) % 300000);
         for (unsigned k = 0; k < 3; k++)
@@ -399,6 +731,12 @@ int main(int argc, char **argv)
 
     if (!strcmp(what, "load"))
         load((uint32_t)atoi(argv[2]), argc > 3 ? (unsigned)atoi(argv[3]) : 4);
+    else if (!strcmp(what, "shared"))
+        shared();
+    else if (!strcmp(what, "quota"))
+        quota();
+    else if (!strcmp(what, "thrash"))
+        thrash();
     else if (!strcmp(what, "fail"))
         fail();
     else if (!strcmp(what, "write"))

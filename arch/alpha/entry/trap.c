@@ -216,8 +216,12 @@ static void __attribute__((noinline)) user_fault_failed(uint64_t va, int err)
 {
     if (err == -ENOMEM)
         process_no_memory();
+    else if (err == -ENOSPC && page_out_wait()) /* a file in memory */
+        return;
     else if (err == -EFAULT || err == -EACCES)
         signal_force(SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, va);
+    else if (err == -EIO) /* its page cannot be read: SS$_PAGRDERR for a condition handler */
+        signal_force_error(SIGBUS, BUS_ADRERR, va, EIO);
     else if (err != -EINTR) /* the address is mapped, but its object has no such page */
         signal_force(SIGBUS, BUS_ADRERR, va);
     /* -EINTR: a fatal signal ended the wait for the page; it takes effect on the return path. */
@@ -250,7 +254,8 @@ static void __attribute__((noinline)) memory_in_kernel(uint64_t va, uint64_t kin
         err = failure_in_fault(resolve, va, cause, false);
     else
         err = resolve(va, cause);
-    if (err == 0 || (err == -ENOMEM && va < LAYOUT_USER_TOP && wait_in_kernel(va, cause)))
+    if (err == 0 ||
+        ((err == -ENOMEM || err == -ENOSPC) && va < LAYOUT_USER_TOP && wait_in_kernel(va, cause)))
         return;
     if (!fixup || (va >= LAYOUT_USER_TOP && !fixup_is_kernel_read(f->pc)))
         bad_kernel_access(va, kind, cause, f);

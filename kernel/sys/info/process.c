@@ -138,6 +138,8 @@ static void describe_all(const struct process *p, struct mega_process *m)
         m->object_valid = load(&c->object_valid);
         m->file = load(&c->file);
         m->stack_grow = load(&c->stack_grow);
+        m->aged = load(&c->aged);
+        m->page_file = load(&c->page_file);
         m->section_made_valid = load(&c->section_made_valid);
         m->section_l3_pickup = load(&c->section_l3_pickup);
         m->section_raced = load(&c->section_raced);

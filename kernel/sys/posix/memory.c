@@ -406,7 +406,10 @@ static bool touched_pages(uint64_t *va, uint64_t *n)
     return range_ok(*va, n);
 }
 
-static long lock_result(int err) { return err == -EFAULT || err == -EACCES ? -ENOMEM : err; }
+static long lock_result(int err)
+{
+    return err == -EFAULT || err == -EACCES || err == -EIO ? -ENOMEM : err;
+}
 
 long sys_mlock(uint64_t va, uint64_t n)
 {

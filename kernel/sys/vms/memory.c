@@ -81,6 +81,8 @@ static cond_t status_of(int err, cond_t no_memory)
         return SS$_PAGTYPVIO;
     case -ENOMEM:
         return no_memory;
+    case -EIO:
+        return SS$_PAGRDERR;
     default:
         return SS$_ACCVIO;
     }

@@ -55,6 +55,8 @@ static void full(const struct mega_process *p)
                       (unsigned long)p->faults, (unsigned long)p->demand_zero,
                       (unsigned long)p->cow, (unsigned long)p->object_valid, (unsigned long)p->file,
                       (unsigned long)p->stack_grow);
+    mega$print_filled(8, "    Paging faults: modified page still in memory %lu, page file %lu",
+                      (unsigned long)p->aged, (unsigned long)p->page_file);
     mega$print_filled(
         8, "    Section faults: made valid %lu, table picked up %lu, raced %lu, global valid %lu",
         (unsigned long)p->section_made_valid, (unsigned long)p->section_l3_pickup,

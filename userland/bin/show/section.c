@@ -50,7 +50,7 @@ struct memory {
 static const struct memory *memory_of(uint32_t flags)
 {
     static const struct memory alloc = {"ALLOC", "allocated at boot"}, fluid = {"FLUID", "fluid"},
-                               pagfil = {"PGFIL", "when touched; not paged"},
+                               pagfil = {"PGFIL", "when touched; pageable"},
                                pfn = {"PFN", "page frames"};
 
     return flags & SEC$M_PFNMAP       ? &pfn

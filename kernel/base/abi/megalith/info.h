@@ -221,6 +221,7 @@ enum mega_quota { /* index of the arrays: the kinds of <megalith/quota.def> */
                   MEGA_QUOTA_PTYS,
                   MEGA_QUOTA_HUGE_PAGES,
                   MEGA_QUOTA_AIO,
+                  MEGA_QUOTA_PAGE_FILE,
                   MEGA_QUOTA_KINDS
 };
 /* What a process had used when it ended. `message` is what its termination mailbox would be told
@@ -337,6 +338,7 @@ struct mega_process {
     uint32_t pid, ppid, uid, state, prio, cpu;
     char name[16];
     uint64_t cpu_ns, faults, demand_zero, cow, object_valid, file, stack_grow;
+    uint64_t aged, page_file; /* taken away to see if it is used; read from a page file */
     uint64_t section_made_valid, section_l3_pickup, section_raced, section_global_valid;
     uint64_t pt_pages, rss, section_pages, vsize, unaligned, switches;
     uint32_t uic_group, uic_member;
