@@ -51,28 +51,32 @@ static void add(struct block_transfer *t, struct block_request *r)
     t->left++; /* nobody else knows the requests yet */
 }
 
-/* Use the request of the transfer before for the next n bytes, at ubuf. As block_direct(), but
- * nothing is allocated and no lock of the disk taken. */
-static inline int use_kept(struct block_transfer *t, struct block_request *r, vaddr_t ubuf,
-                           uint32_t n)
+static inline unsigned pages_of(vaddr_t va, uint32_t n)
 {
-    uint32_t skip = (uint32_t)(ubuf & PAGE_MASK);
-    unsigned npages = (unsigned)((skip + n + PAGE_MASK) >> PAGE_SHIFT);
-    int err = aspace_pin(aspace_self(), ubuf, npages, r->page);
+    return (unsigned)(((va & PAGE_MASK) + n + PAGE_MASK) >> PAGE_SHIFT);
+}
 
-    if (unlikely(err))
-        return err;
+/* Use r, that of the transfer before, for the next n bytes, at va, whose pages it has. */
+static inline void renew(struct block_transfer *t, struct block_request *r, vaddr_t va, uint32_t n)
+{
     r->kind = (uint8_t)t->kind;
     r->sector = t->volume->first + t->sector;
     r->nbytes = n;
-    r->skip = skip;
-    r->npages = r->owned = (uint16_t)npages;
+    r->skip = (uint32_t)(va & PAGE_MASK);
+    r->npages = r->owned = (uint16_t)pages_of(va, n);
     r->finished = false;
     r->err = 0;
     r->tries = 0;
     r->disk->driver->prepare(r->disk, r);
     t->kept = NULL;
-    return 0;
+}
+
+/* Add a request for the next n bytes. */
+static inline void add_next(struct block_transfer *t, struct block_request *r, uint32_t n)
+{
+    add(t, r);
+    t->sector += n >> t->volume->disk->sector_shift;
+    t->nbytes += n;
 }
 
 /* Add a request for the next n bytes, at ubuf. As block_direct(). */
@@ -81,15 +85,16 @@ static inline int add_request(struct block_transfer *t, vaddr_t ubuf, uint32_t n
     struct block_request *r = t->kept;
     int err;
 
-    if (likely(r && r->disk == t->volume->disk))
-        err = use_kept(t, r, ubuf, n);
-    else
+    if (likely(r && r->disk == t->volume->disk)) {
+        err = aspace_pin(aspace_self(), ubuf, pages_of(ubuf, n), r->page);
+        if (likely(!err))
+            renew(t, r, ubuf, n);
+    } else {
         err = block_direct(t->volume, t->kind, t->sector, ubuf, n, &r);
+    }
     if (unlikely(err))
         return err;
-    add(t, r);
-    t->sector += n >> t->volume->disk->sector_shift;
-    t->nbytes += n;
+    add_next(t, r, n);
     return 0;
 }
 
@@ -120,6 +125,50 @@ int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n)
     if (unlikely(!n || n > BLOCK_PAGES * PAGE_SIZE - (ubuf & PAGE_MASK)))
         return add_several(t, ubuf, n);
     return add_request(t, ubuf, (uint32_t)n);
+}
+
+/* The same at va in a set. */
+static inline int add_of_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
+                             uint32_t n)
+{
+    struct block_request *r = t->kept;
+    unsigned npages = pages_of(va, n);
+    bool kept = r && r->disk == t->volume->disk;
+    pfn_t pages[BLOCK_PAGES], *page = likely(kept) ? r->page : pages;
+    unsigned k = 0;
+
+    do { /* n is not 0 */
+        page[k] = pin_set_page(s, va + k * PAGE_SIZE);
+        page_pin_again(page[k]);
+    } while (++k < npages);
+    if (likely(kept))
+        renew(t, r, va, n);
+    else
+        r = block_new_pinned(t->volume, t->kind, t->sector, n, (uint32_t)(va & PAGE_MASK), page,
+                             npages);
+    while (unlikely(!r) && npages)
+        page_unpin(page[--npages]);
+    if (unlikely(!r))
+        return -ENOMEM;
+    add_next(t, r, n);
+    return 0;
+}
+
+int block_transfer_add_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
+                           uint64_t n)
+{
+    int err = 0;
+
+    if (likely(n <= BLOCK_PAGES * PAGE_SIZE - (va & PAGE_MASK)))
+        return add_of_set(t, s, va, (uint32_t)n);
+    while (n && !err) {
+        uint64_t part = MIN(n, most_bytes(t, va));
+
+        err = thread_killed() ? -EINTR : add_of_set(t, s, va, (uint32_t)part);
+        va += part;
+        n -= part;
+    }
+    return err;
 }
 
 int block_transfer_flush(struct block_transfer *t)

@@ -16,6 +16,7 @@
 #define KERNEL_BLOCK_TRANSFER_H
 
 #include "kernel/block/block.h"
+#include "mm/space/pin_set.h"
 
 struct block_transfer {
     const struct block_volume *volume; /* its maker's */
@@ -52,6 +53,10 @@ static inline void block_transfer_begin(struct block_transfer *t, const struct b
 /* Add n bytes at ubuf of the current process, whole sectors, within the volume. 0;
  * or as block_direct(), and the caller ends the transfer. IPL 0. */
 int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n);
+/* The same for n bytes at va in a set of pinned pages, whose pins the requests take over for
+ * themselves; n is not 0. 0, -ENOMEM, -EINTR. */
+int block_transfer_add_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
+                           uint64_t n);
 /* Make it a flush, of writes that were submitted before. 0 or -ENOMEM. */
 int block_transfer_flush(struct block_transfer *t);
 /* Submit all requests, of which there is one at least. Of a write the caller holds disk.parts,

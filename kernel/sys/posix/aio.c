@@ -353,16 +353,13 @@ long sys_io_getevents(uint64_t number, uint64_t least, uint64_t most, uint64_t t
 long sys_io_pgetevents(uint64_t number, uint64_t least, uint64_t most, uint64_t to,
                        uint64_t timeout, uint64_t mask)
 {
-    uint64_t deadline, m[2] = {0, 0};
-    long err = poll_deadline(timeout, 1, &deadline);
+    uint64_t deadline;
+    vaddr_t set;
+    long err = poll_begin(timeout, mask, &deadline, &set);
 
-    if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
-        err = -EFAULT;
-    if (!err)
-        err = poll_mask_begin(m[0], m[1]);
     if (err)
         return err;
     err = events(number, least, most, to, deadline);
-    poll_mask_end(m[0], err);
+    poll_mask_end(set, err);
     return err;
 }
