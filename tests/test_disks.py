@@ -265,7 +265,7 @@ def test_fast_io_silent(disk: Path) -> None:
     check_tap(done.text)
 
 
-@pytest.mark.parametrize("program", ["aio", "fast_io"])
+@pytest.mark.parametrize("program", ["aio"])
 def test_cost_of_requests(disk: Path, program: str) -> None:
     """A read of 8 KiB takes at most half the instructions of a cached pread."""
     done = run_guest(f"/tests/{program}", "cost", smp=1, options=["--icount", "--disk", str(disk)])
