@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 from pathlib import Path
 
@@ -243,3 +244,33 @@ def test_qio_half(disk: Path) -> None:
     options = ["--disk", str(disk), "--disk-fault", fault("read_aio", iotype="read", sector=300)]
     done = run_guest("/tests/disk_qio", "half", options=options).expect(0)
     check_tap(done.text)
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_fast_io(disk: Path, cpus: int) -> None:
+    done = run_guest("/tests/fast_io", smp=cpus, options=["--disk", str(disk)], timeout=120)
+    check_tap(done.expect(0).text)
+
+
+def test_fast_io_slow(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_bytes(b"\xa5" * (2 * MIB))
+    options = ["--disk", str(slow), "--disk-fault", "throttling.iops-total=1"]
+    done = run_guest("/tests/fast_io", "slow", options=options, timeout=180)
+    check_tap(done.expect(0).text)
+
+
+def test_fast_io_silent(disk: Path) -> None:
+    options = ["--disk", str(disk)]
+    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=20000"]
+    done = run_guest("/tests/fast_io", "silent", options=options, timeout=600).expect(0)
+    check_tap(done.text)
+
+
+@pytest.mark.parametrize("program", ["aio"])
+def test_cost_of_requests(disk: Path, program: str) -> None:
+    """A read of 8 KiB takes at most half the instructions of a cached pread."""
+    done = run_guest(f"/tests/{program}", "cost", smp=1, options=["--icount", "--disk", str(disk)])
+    rows = re.findall(r"# (read 8 KiB, 32 under way.*?)\s+(\d+)$", done.expect(0).text, re.M)
+    assert len(rows) >= 2
+    assert all(int(count) <= 1570 for name, count in rows if "ASTs" not in name), rows

@@ -139,7 +139,7 @@ int block_register(struct block_disk *d);
 void block_scan(struct block_disk *d);
 /* The device has given a request back: 0, or -EIO. Takes d->lock; IPL up to IPL_DEVICE. */
 void block_ended(struct block_disk *d, struct block_request *r, int err);
-/* The same for several: each with d->lock held, and once afterwards, without. */
+/* The same for several: each with d->lock held, and at once afterwards, without. */
 void block_ended_locked(struct block_disk *d, struct block_request *r, int err);
 void block_ended_all(struct block_disk *d);
 /* Answers are left that were not taken in time: have the thread take them. IPL up to IPL_DEVICE. */
@@ -178,6 +178,10 @@ int block_direct(const struct block_volume *v, enum block_kind kind, uint64_t se
                  uint32_t nbytes, struct block_request **out);
 /* Queue it; on a disk that has failed it ends with -EIO at once. IPL 0; takes the disk's lock. */
 void block_submit(struct block_request *r);
+/* The same for one of several: the device may begin it only when block_notify() is called, which
+ * the caller does at once after the last. Nothing that may wait comes between. */
+void block_submit_quietly(struct block_request *r);
+void block_notify(struct block_disk *d);
 /* Wait for its end: its err. The caller drops it. -EINTR: the thread is to end, and the request is
  * under way. IPL 0, no spinlock. */
 int block_wait(struct block_request *r);

@@ -10,6 +10,8 @@
 
 /* Initialise the fields of a disk that are the block layer's, but for its volumes. */
 void block_queue_init(struct block_disk *d);
+/* Unpin the pages of a request that has ended and that the device does not have. IPL 0. */
+void block_unpin(struct block_request *r);
 /* Free a request that is on no list. IPL 0. */
 void block_free(struct block_request *r);
 /* One pass of the thread over a disk, `now` being the time: take what was answered, start what can

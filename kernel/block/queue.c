@@ -31,7 +31,7 @@ void block_queue_init(struct block_disk *d)
 }
 
 /* A request has its result. Who waits for it may free it as soon as the lock is released. */
-static void finish_locked(struct block_request *r, int err)
+static inline __attribute__((always_inline)) void finish(struct block_request *r, int err)
 {
     struct block_disk *d = r->disk;
     struct block_count *c = &d->count[r->kind];
@@ -49,9 +49,11 @@ static void finish_locked(struct block_request *r, int err)
     __atomic_store_n(&r->finished, true, __ATOMIC_RELEASE);
     if (!r->ended)
         (void)wake_one(&r->done);
-    else if (!r->dropped)
+    else if (likely(!r->dropped))
         r->ended(r);
 }
+
+static void finish_locked(struct block_request *r, int err) { finish(r, err); }
 
 /* A request that its maker has left, and the device does not have, is to be freed by the thread. */
 static void bury_locked(struct block_request *r)
@@ -81,10 +83,8 @@ static bool release_flush_locked(struct block_disk *d)
 }
 
 /* The driver has passed r, which is on no list, on to the device. */
-static void started_locked(struct block_request *r)
+static inline void started_locked(struct block_disk *d, struct block_request *r)
 {
-    struct block_disk *d = r->disk;
-
     list_add_tail(&d->started, &r->link);
     r->with_device = true;
     r->started_ns = clock_ns();
@@ -118,7 +118,7 @@ static enum step advance_locked(struct block_disk *d)
     if (d->nstarted == BLOCK_DEPTH || !d->driver->start(d, r))
         return released ? MOVED : NOTHING;
     list_remove(first);
-    started_locked(r);
+    started_locked(d, r);
     return STARTED;
 }
 
@@ -140,34 +140,53 @@ static bool advance(struct block_disk *d, unsigned most)
     return step != NOTHING;
 }
 
-void block_submit(struct block_request *r)
+/* r was not passed on: it waits its turn, or the disk has failed. The lock is held, and released. */
+static void __attribute__((noinline)) queue_up(struct block_request *r, ipl_t ipl)
 {
     struct block_disk *d = r->disk;
-    ipl_t ipl = spin_lock(&d->lock);
-    bool now;
+    bool failed = d->failed;
 
-    thread_self()->disk_requests++;
-    r->place = d->places++;
-    if (d->failed) {
+    if (failed)
         finish_locked(r, -EIO);
-        spin_unlock(&d->lock, ipl);
-        return;
-    }
-    if (r->kind == BLOCK_WRITE)
-        list_add_tail(&d->writes, &r->order);
-    /* Mostly it is the only one to be started. */
-    now = r->kind != BLOCK_FLUSH && list_empty(&d->queue) && d->nstarted < BLOCK_DEPTH &&
-          d->driver->start(d, r);
-    if (now)
-        started_locked(r);
     else
         list_add_tail(&d->queue, &r->link);
     spin_unlock(&d->lock, ipl);
-    if (now)
-        d->driver->notify(d);
-    else if (advance(d, BLOCK_BATCH))
+    if (!failed && advance(d, BLOCK_BATCH))
         block_wake();
 }
+
+/* True: the device is to be told of it. */
+static inline bool submit(struct block_request *r, struct block_disk *d)
+{
+    ipl_t ipl = spin_lock(&d->lock);
+    bool write = r->kind == BLOCK_WRITE;
+
+    thread_self()->disk_requests++;
+    r->place = d->places++;
+    if (write && !d->failed)
+        list_add_tail(&d->writes, &r->order);
+    /* Mostly it is the only one to be started. */
+    if (unlikely(d->failed || r->kind == BLOCK_FLUSH || !list_empty(&d->queue) ||
+                 d->nstarted >= BLOCK_DEPTH || !d->driver->start(d, r))) {
+        queue_up(r, ipl);
+        return false;
+    }
+    started_locked(d, r);
+    spin_unlock(&d->lock, ipl);
+    return true;
+}
+
+void block_submit(struct block_request *r)
+{
+    struct block_disk *d = r->disk; /* r may be gone on return */
+
+    if (submit(r, d))
+        d->driver->notify(d);
+}
+
+void block_submit_quietly(struct block_request *r) { (void)submit(r, r->disk); }
+
+void block_notify(struct block_disk *d) { d->driver->notify(d); }
 
 void block_ended_locked(struct block_disk *d, struct block_request *r, int err)
 {
@@ -175,8 +194,7 @@ void block_ended_locked(struct block_disk *d, struct block_request *r, int err)
     list_remove(&r->link);
     r->with_device = false;
     d->nstarted--;
-    d->answered_ns = clock_ns();
-    if (!r->finished && err && r->kind != BLOCK_FLUSH && (!r->dropped || r->left) &&
+    if (unlikely(err) && !r->finished && r->kind != BLOCK_FLUSH && (!r->dropped || r->left) &&
         ++r->tries < BLOCK_TRIES) {
         d->retries++;
         list_add_head(&d->queue, &r->link);
@@ -184,8 +202,8 @@ void block_ended_locked(struct block_disk *d, struct block_request *r, int err)
         d->to_serve |= r->dropped || err;
         if (r->dropped)
             list_add_tail(&d->dead, &r->link);
-        if (!r->finished)
-            finish_locked(r, err);
+        if (likely(!r->finished))
+            finish(r, err);
     }
 }
 
@@ -194,6 +212,7 @@ void block_ended_all(struct block_disk *d)
     ipl_t ipl = spin_lock(&d->lock);
     bool wake = d->to_serve, more = !list_empty(&d->queue) || !list_empty(&d->held);
 
+    d->answered_ns = clock_ns();
     d->to_serve = false;
     spin_unlock(&d->lock, ipl);
     if ((more && advance(d, BLOCK_BATCH)) || wake)
@@ -291,6 +310,18 @@ static bool is_older(uint64_t since, uint64_t now, uint64_t seconds)
     return now > since && now - since > seconds * NS_PER_S;
 }
 
+/* A thread may be preempted for long between passing a request on and telling the device. So tell
+   one that has been silent for a while once more, before it is judged. */
+static void remind(struct block_disk *d, uint64_t now)
+{
+    ipl_t ipl = spin_lock(&d->lock);
+    bool silent = d->nstarted && !d->failed && is_older(d->answered_ns, now, 1);
+
+    spin_unlock(&d->lock, ipl);
+    if (silent)
+        d->driver->notify(d);
+}
+
 /* Mark the device as failed if it is late. */
 static void judge(struct block_disk *d, uint64_t now)
 {
@@ -380,6 +411,7 @@ bool block_serve(struct block_disk *d, uint64_t now)
 {
     bool more = d->driver->take(d, BLOCK_BATCH) == BLOCK_BATCH;
 
+    remind(d, now);
     more |= advance(d, BLOCK_BATCH);
     for (unsigned k = 0; k < BLOCK_BATCH && bury_one(d); k++)
         more = true;

@@ -94,12 +94,19 @@ struct block_request *block_new_pinned(const struct block_volume *v, enum block_
     return complete(r);
 }
 
+void block_unpin(struct block_request *r)
+{
+    for (unsigned k = 0; k < r->owned; k++)
+        page_unpin(r->page[k]);
+    r->owned = 0;
+}
+
 void block_free(struct block_request *r)
 {
-    if (!r->pinned)
+    if (r->pinned)
+        block_unpin(r);
+    else
         page_free_bulk(r->page, r->owned);
-    for (unsigned k = 0; r->pinned && k < r->owned; k++)
-        page_unpin(r->page[k]);
     npp_free_charged(r, block_bytes(r->disk), r->account);
 }
 

@@ -5,6 +5,7 @@
 #include "kernel/block/transfer.h"
 
 #include "kernel/base/errno.h"
+#include "kernel/block/private.h"
 #include "kernel/sched/thread.h"
 #include "mm/space/pin.h"
 
@@ -24,26 +25,19 @@ int block_direct(const struct block_volume *v, enum block_kind kind, uint64_t se
     return *out ? 0 : -ENOMEM;
 }
 
-void block_transfer_begin(struct block_transfer *t, const struct block_volume *v,
-                          enum block_kind kind, uint64_t at, void (*done)(struct block_transfer *t))
+void block_transfer_init(struct block_transfer *t)
 {
-    t->volume = v;
-    t->sector = at >> v->disk->sector_shift;
-    t->nbytes = 0;
     t->first = NULL;
-    t->last = &t->first;
-    t->kind = kind;
-    t->left = 0;
-    t->err = 0;
-    t->done = done;
+    t->kept = NULL;
 }
 
 static void ended(struct block_request *r)
 {
     struct block_transfer *t = r->owner;
 
-    if (r->err && !t->err)
+    if (unlikely(r->err) && !t->err)
         t->err = r->err;
+    t->with_device |= r->with_device; /* of a device that has failed */
     if (--t->left == 0)
         t->done(t);
 }
@@ -57,25 +51,124 @@ static void add(struct block_transfer *t, struct block_request *r)
     t->left++; /* nobody else knows the requests yet */
 }
 
-int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n)
+static inline unsigned pages_of(vaddr_t va, uint32_t n)
 {
-    while (n) {
-        uint32_t most = (uint32_t)(BLOCK_PAGES * PAGE_SIZE - (ubuf & PAGE_MASK)) &
-                        ~(t->volume->disk->sector_bytes - 1);
-        uint32_t part = (uint32_t)MIN(n, most);
-        struct block_request *r;
-        int err = thread_killed() ? -EINTR
-                                  : block_direct(t->volume, t->kind, t->sector, ubuf, part, &r);
+    return (unsigned)(((va & PAGE_MASK) + n + PAGE_MASK) >> PAGE_SHIFT);
+}
 
-        if (err)
-            return err;
-        add(t, r);
-        t->sector += part >> t->volume->disk->sector_shift;
-        t->nbytes += part;
+/* Use r, that of the transfer before, for the next n bytes, at va, whose pages it has. */
+static inline void renew(struct block_transfer *t, struct block_request *r, vaddr_t va, uint32_t n)
+{
+    r->kind = (uint8_t)t->kind;
+    r->sector = t->volume->first + t->sector;
+    r->nbytes = n;
+    r->skip = (uint32_t)(va & PAGE_MASK);
+    r->npages = r->owned = (uint16_t)pages_of(va, n);
+    r->finished = false;
+    r->err = 0;
+    r->tries = 0;
+    r->disk->driver->prepare(r->disk, r);
+    t->kept = NULL;
+}
+
+/* Add a request for the next n bytes. */
+static inline void add_next(struct block_transfer *t, struct block_request *r, uint32_t n)
+{
+    add(t, r);
+    t->sector += n >> t->volume->disk->sector_shift;
+    t->nbytes += n;
+}
+
+/* Add a request for the next n bytes, at ubuf. As block_direct(). */
+static inline int add_request(struct block_transfer *t, vaddr_t ubuf, uint32_t n)
+{
+    struct block_request *r = t->kept;
+    int err;
+
+    if (likely(r && r->disk == t->volume->disk)) {
+        err = aspace_pin(aspace_self(), ubuf, pages_of(ubuf, n), r->page);
+        if (likely(!err))
+            renew(t, r, ubuf, n);
+    } else {
+        err = block_direct(t->volume, t->kind, t->sector, ubuf, n, &r);
+    }
+    if (unlikely(err))
+        return err;
+    add_next(t, r, n);
+    return 0;
+}
+
+/* The most bytes of one request, whole sectors. */
+static uint64_t most_bytes(const struct block_transfer *t, vaddr_t ubuf)
+{
+    return (BLOCK_PAGES * PAGE_SIZE - (ubuf & PAGE_MASK)) &
+           ~(uint64_t)(t->volume->disk->sector_bytes - 1);
+}
+
+/* The same for more than one request has room for. */
+static int __attribute__((noinline)) add_several(struct block_transfer *t, vaddr_t ubuf, uint64_t n)
+{
+    int err = 0;
+
+    while (n && !err) {
+        uint64_t part = MIN(n, most_bytes(t, ubuf));
+
+        err = thread_killed() ? -EINTR : add_request(t, ubuf, (uint32_t)part);
         ubuf += part;
         n -= part;
     }
+    return err;
+}
+
+int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n)
+{
+    if (unlikely(!n || n > BLOCK_PAGES * PAGE_SIZE - (ubuf & PAGE_MASK)))
+        return add_several(t, ubuf, n);
+    return add_request(t, ubuf, (uint32_t)n);
+}
+
+/* The same at va in a set. */
+static inline int add_of_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
+                             uint32_t n)
+{
+    struct block_request *r = t->kept;
+    unsigned npages = pages_of(va, n);
+    bool kept = r && r->disk == t->volume->disk;
+    pfn_t pages[BLOCK_PAGES], *page = likely(kept) ? r->page : pages;
+    unsigned k = 0;
+
+    do { /* n is not 0 */
+        page[k] = pin_set_page(s, va + k * PAGE_SIZE);
+        page_pin_again(page[k]);
+    } while (++k < npages);
+    if (likely(kept))
+        renew(t, r, va, n);
+    else
+        r = block_new_pinned(t->volume, t->kind, t->sector, n, (uint32_t)(va & PAGE_MASK), page,
+                             npages);
+    while (unlikely(!r) && npages)
+        page_unpin(page[--npages]);
+    if (unlikely(!r))
+        return -ENOMEM;
+    add_next(t, r, n);
     return 0;
+}
+
+int block_transfer_add_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
+                           uint64_t n)
+{
+    int err = 0;
+
+    if (likely(n <= BLOCK_PAGES * PAGE_SIZE - (va & PAGE_MASK)))
+        return add_of_set(t, s, va, (uint32_t)n);
+    while (n && !err) {
+        uint64_t part = MIN(n, most_bytes(t, va));
+
+        err = thread_killed() ? -EINTR : add_of_set(t, s, va, (uint32_t)part);
+        va += part;
+        n -= part;
+    }
+    return err;
 }
 
 int block_transfer_flush(struct block_transfer *t)
@@ -88,21 +181,52 @@ int block_transfer_flush(struct block_transfer *t)
     return 0;
 }
 
-void block_transfer_submit(struct block_transfer *t)
+void block_transfer_submit_quietly(struct block_transfer *t)
 {
     struct block_request *r = t->first, *next;
 
     /* The last may end, and t with it, before the call returns. */
     for (; r; r = next) {
         next = r->next;
-        block_submit(r);
+        block_submit_quietly(r);
     }
+}
+
+void block_transfer_submit(struct block_transfer *t)
+{
+    struct block_disk *d = t->volume->disk;
+
+    block_transfer_submit_quietly(t);
+    block_notify(d);
+}
+
+void block_transfer_over(struct block_transfer *t)
+{
+    struct block_request *r = t->first;
+
+    if (!r)
+        return;
+    /* Of several the others are not worth their memory. */
+    if (unlikely(r->next || !r->pinned || t->kept || t->with_device)) {
+        block_transfer_end(t, true);
+        return;
+    }
+    if (likely(r->owned == 1))
+        page_unpin(r->page[0]);
+    else
+        block_unpin(r);
+    r->owned = 0;
+    t->kept = r;
+    t->first = NULL;
 }
 
 void block_transfer_end(struct block_transfer *t, bool carry_out)
 {
     struct block_request *r;
 
+    if (t->kept)
+        block_drop(t->kept);
+    t->kept = NULL;
     while ((r = t->first)) {
         t->first = r->next;
         if (carry_out && t->kind != BLOCK_READ)

@@ -149,6 +149,9 @@ void event_request_cancel(struct event_request *r);
 void event_post(struct event_request *r, uint64_t status);
 /* The same by a thread of the process itself, at IPL 0 without locks: completes r on the spot. */
 void event_post_self(struct event_request *r, uint64_t status);
+/* Something that is waited for without an event flag (EVENT_NONE) has happened: the waiters look at
+ * their status blocks. As event_post, but the caller knows that o stays. */
+void event_wake_none(struct event_owner *o);
 /* Complete what was posted to the owner. Own threads. */
 void event_absorb(struct event_owner *o);
 

@@ -39,6 +39,15 @@ uint32_t event_cluster_set(struct event_cluster *c, uint32_t mask)
     return before;
 }
 
+/* A waiter is on the queue before it looks at the count, so that one that is not seen here sees the
+ * change. */
+void event_wake_none(struct event_owner *o)
+{
+    __atomic_fetch_add(&o->none.changes, 1, __ATOMIC_SEQ_CST);
+    if (unlikely(wait_queue_is_used(&o->none.queue)))
+        wake_one(&o->none.queue);
+}
+
 cond_t event_cluster_locked(struct event_owner *o, uint32_t efn, struct event_cluster **c)
 {
     struct event_common *common;

@@ -46,13 +46,16 @@ int aio_context_destroy(struct aio_table *t, uint64_t number);
 struct aio_context *aio_context_get(struct aio_table *t, uint64_t number);
 void aio_context_unref(struct aio_context *c);
 
-/* A new request, which takes over a reference to eventfd, an eventfd or NULL. data and object are
- * those of its event. -EAGAIN: the context has as many as it may have; -ENOMEM; the caller keeps
- * the reference then. */
-int aio_request_create(struct aio_context *c, uint64_t data, uint64_t object, struct file *eventfd,
-                       struct aio_request **out);
-/* It is not to be made after all: free it. */
-void aio_request_free(struct aio_request *r);
+#define AIO_BATCH 16u /* requests that are made, or submitted, together */
+
+/* Make up to `most` requests, 1 at least and AIO_BATCH at most. Returns how many, or -EAGAIN: the
+ * context has as many as it may have; -EINVAL: it has ended; -ENOMEM. */
+int aio_requests_create(struct aio_context *c, unsigned most, struct aio_request **r);
+/* n of them, at most AIO_BATCH, are not begun after all. */
+void aio_requests_drop(struct aio_context *c, unsigned n, struct aio_request **r);
+/* What its event is to tell; takes over a reference to eventfd, an eventfd or NULL. It is to be done
+ * from now on. */
+void aio_request_begin(struct aio_request *r, uint64_t data, uint64_t object, struct file *eventfd);
 /* It has been done, with this result: it becomes an event. */
 void aio_request_done(struct aio_request *r, int64_t result);
 
@@ -60,13 +63,24 @@ void aio_request_done(struct aio_request *r, int64_t result);
 struct aio_part {
     uint64_t base, nbytes;
 };
-/* Begin to read from or write to f, a disk that was opened with O_DIRECT, at byte `offset`, from or
- * to n parts. 0: it is under way, or is an event already; -EOPNOTSUPP: it cannot be done this way,
- * and nothing was done; -EINVAL: parts of sectors; -ENOSPC, -EFAULT, -ENOMEM, -EINTR. */
-int aio_start(struct aio_request *r, struct file *f, bool write, const struct aio_part *part,
-              unsigned n, uint64_t offset);
+/* Prepare to read from or write to f, a disk that was opened with O_DIRECT, at byte `offset`, from
+ * or to n parts, 1 at least. 0: the caller submits it, or *done was set and it is an event; -EOPNOTSUPP: it cannot
+ * be done this way, and nothing was done; -EINVAL: parts of sectors; -ENOSPC, -EFAULT, -ENOMEM,
+ * -EINTR. */
+int aio_prepare(struct aio_request *r, struct file *f, bool write, const struct aio_part *part,
+                unsigned n, uint64_t offset, bool *done);
 /* The same for fsync. */
-int aio_start_flush(struct aio_request *r, struct file *f);
+int aio_prepare_flush(struct aio_request *r, struct file *f);
+
+/* Prepared requests that are submitted together, so that a disk is told of them once. Nothing that
+ * other requests wait for may depend on them before. */
+struct aio_batch {
+    unsigned n;
+    struct aio_request *r[AIO_BATCH];
+};
+/* Submit all in their order, and empty the batch. Waits, killable, while parts of sectors are
+ * changed; who is to end then gets events with -EINTR. */
+void aio_submit(struct aio_batch *b);
 
 /* Events that wait to be taken; may be out of date. Any IPL. */
 unsigned aio_ready(const struct aio_context *c);

@@ -9,6 +9,9 @@
 #include "kernel/fs/memfs.h"
 #include "kernel/io/io_private.h"
 #include "mm/pool/pool_census.h"
+#include "mm/space/pin_set.h"
+
+static void pin_of_set(pfn_t pfn, void *arg) { validate_pin(arg, pfn); }
 
 void io_validate(struct validate *v)
 {
@@ -18,6 +21,7 @@ void io_validate(struct validate *v)
     entropy_validate(v);
     virtio_disk_validate(v);
     block_validate(v);
+    pin_set_walk(pin_of_set, v);
     while ((fs = fs->next) != NULL)
         if (fs->validate)
             fs->validate(v, fs);

@@ -77,7 +77,7 @@ static void delete_name(const struct mailbox_name *n)
         (void)lnm_delete(&who, in, name, PSL$C_USER);
 }
 
-cond_t process_channel_deassign(struct qio_channels *t, uint32_t number)
+cond_t process_channel_deassign(struct qio_channels *t, uint32_t number, enum qio_cancel why)
 {
     struct qio_channel *c = qio_channel_get(t, number);
     struct mailbox *b = c ? mailbox_of(c) : NULL;
@@ -89,7 +89,7 @@ cond_t process_channel_deassign(struct qio_channels *t, uint32_t number)
     if (b)
         mailbox_ref(b);
     qio_channel_unref(c);
-    status = qio_channel_deassign(t, number);
+    status = qio_channel_deassign(t, number, why);
     if (b) {
         if (mailbox_gone_name(b, &name))
             delete_name(&name);
@@ -106,7 +106,7 @@ void process_channels_end(struct process *p)
     if (likely(!t))
         return;
     for (uint32_t n = 1; n <= QIO_CHANNELS; n++)
-        (void)process_channel_deassign(t, n * QIO_CHANNEL_STEP);
+        (void)process_channel_deassign(t, n * QIO_CHANNEL_STEP, QIO_ABANDON);
     ipl = spin_lock(&process_lock); /* under which others ask about it */
     p->channels = NULL;
     spin_unlock(&process_lock, ipl);

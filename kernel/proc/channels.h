@@ -16,7 +16,7 @@ void process_channels_end(struct process *p);
 /* $DASSGN of the current process: SS$_NORMAL, or as qio_no_channel. With a mailbox that goes with
  * its last channel goes its logical name, if the process sees the table that it is in. IPL 0, no
  * locks. */
-cond_t process_channel_deassign(struct qio_channels *t, uint32_t number);
+cond_t process_channel_deassign(struct qio_channels *t, uint32_t number, enum qio_cancel why);
 /* The tables in which $CREMBX defines the names of mailboxes, and the translation of a name. */
 #define MAILBOX_TABLE(permanent) ((permanent) ? "LNM$PERMANENT_MAILBOX" : "LNM$TEMPORARY_MAILBOX")
 #define MAILBOX_DEVICE_BYTES     12u

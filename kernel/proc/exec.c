@@ -25,6 +25,7 @@
 #include "kernel/proc/aio.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/channels.h"
+#include "kernel/proc/fast.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/posix_timer.h"
 #include "kernel/proc/proc_private.h"
@@ -272,10 +273,11 @@ static int replace_program(const char *path, struct exec_args *a, struct exec_im
     if (unlikely(files != p->files))
         fdtable_release(process_change_files(p, files));
     posix_timers_end(p);
-    process_channels_end(p); /* waits for disks that move data from or to the old space */
+    process_channels_end(p);
     process_aio_end(p);
     path_before = set_program(p, path, x, a);
     process_events_exec(p); /* without an exit routine: kernel/sys/vms/process.c */
+    process_fast_end(p);
     fdtable_exec(files);
     sighand_exec(p->sig);
     __atomic_store_n(&p->personal.undumpable, x->unreadable, __ATOMIC_RELAXED);

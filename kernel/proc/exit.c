@@ -36,6 +36,7 @@
 #include "kernel/proc/aio.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/channels.h"
+#include "kernel/proc/fast.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/numbers.h"
 #include "kernel/proc/pidfd.h"
@@ -325,6 +326,7 @@ static void give_back(struct process *p)
     p->names = NULL;
     path = leave_program(p, &as, &fs);
     process_events_end(p); /* without an address space it gets no others */
+    process_fast_end(p);
     process_fs_end(p, fs);
     program_path_unref(path);
     if (as) /* a run_hook may have released that of the first process */

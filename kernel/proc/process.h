@@ -32,6 +32,7 @@ struct lnm_space;
 struct posix_timers;
 struct program_path;
 struct qio_channels;
+struct qio_fast;
 struct aio_table;
 struct sched_group;
 struct sighand;
@@ -41,25 +42,26 @@ struct tracing;
 struct uthread;
 
 /* The privileges of prvdef.h as masks of 64 bits. */
-#define PRV_CMKRNL              ((uint64_t)PRV$M_CMKRNL)
-#define PRV_SYSNAM              ((uint64_t)PRV$M_SYSNAM)
-#define PRV_GRPNAM              ((uint64_t)PRV$M_GRPNAM)
-#define PRV_GROUP               ((uint64_t)PRV$M_GROUP)
-#define PRV_NOACNT              ((uint64_t)PRV$M_NOACNT)
-#define PRV_IMPERSONATE         ((uint64_t)PRV$M_IMPERSONATE)
-#define PRV_PSWAPM              ((uint64_t)PRV$M_PSWAPM)
-#define PRV_ALTPRI              ((uint64_t)PRV$M_ALTPRI)
-#define PRV_SETPRV              ((uint64_t)PRV$M_SETPRV)
-#define PRV_WORLD               ((uint64_t)PRV$M_WORLD)
-#define PRV_TMPMBX              ((uint64_t)PRV$M_TMPMBX)
-#define PRV_PRMMBX              ((uint64_t)PRV$M_PRMMBX)
-#define PRV_PRMGBL              ((uint64_t)PRV$M_PRMGBL)
-#define PRV_SYSGBL              ((uint64_t)PRV$M_SYSGBL)
-#define PRV_PFNMAP              ((uint64_t)PRV$M_PFNMAP)
-#define PRV_SYSPRV              ((uint64_t)PRV$M_SYSPRV)
-#define PRV_BYPASS              ((uint64_t)PRV$M_BYPASS)
-#define PRV_ALL                 ((1ul << PRV$K_NUMBER_OF_PRIVS) - 1)
-#define RIGHT_MEM_RESIDENT_USER MEGA_RIGHT_MEM_RESIDENT_USER
+#define PRV_CMKRNL               ((uint64_t)PRV$M_CMKRNL)
+#define PRV_SYSNAM               ((uint64_t)PRV$M_SYSNAM)
+#define PRV_GRPNAM               ((uint64_t)PRV$M_GRPNAM)
+#define PRV_GROUP                ((uint64_t)PRV$M_GROUP)
+#define PRV_NOACNT               ((uint64_t)PRV$M_NOACNT)
+#define PRV_IMPERSONATE          ((uint64_t)PRV$M_IMPERSONATE)
+#define PRV_PSWAPM               ((uint64_t)PRV$M_PSWAPM)
+#define PRV_ALTPRI               ((uint64_t)PRV$M_ALTPRI)
+#define PRV_SETPRV               ((uint64_t)PRV$M_SETPRV)
+#define PRV_WORLD                ((uint64_t)PRV$M_WORLD)
+#define PRV_TMPMBX               ((uint64_t)PRV$M_TMPMBX)
+#define PRV_PRMMBX               ((uint64_t)PRV$M_PRMMBX)
+#define PRV_PRMGBL               ((uint64_t)PRV$M_PRMGBL)
+#define PRV_SYSGBL               ((uint64_t)PRV$M_SYSGBL)
+#define PRV_PFNMAP               ((uint64_t)PRV$M_PFNMAP)
+#define PRV_SYSPRV               ((uint64_t)PRV$M_SYSPRV)
+#define PRV_BYPASS               ((uint64_t)PRV$M_BYPASS)
+#define PRV_ALL                  ((1ul << PRV$K_NUMBER_OF_PRIVS) - 1)
+#define RIGHT_MEM_RESIDENT_USER  MEGA_RIGHT_MEM_RESIDENT_USER
+#define RIGHT_BUFFER_OBJECT_USER MEGA_RIGHT_BUFFER_OBJECT_USER
 
 enum process_state { PROCESS_LIVE, PROCESS_ZOMBIE };
 
@@ -154,6 +156,7 @@ struct process {
     struct event_owner *events;
     /* Its channels to devices (kernel/qio), from the first one on; NULL: none. As `events`. */
     struct qio_channels *channels;
+    struct qio_fast *fast;       /* buffer objects and fandles, NULL: none yet; as `events` */
     struct aio_table *aio;       /* contexts of io_setup, NULL: none yet; as `events` */
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
     vaddr_t exit_routine;        /* what $FORCEX calls, as an AST, 0: unknown; table lock */

@@ -165,14 +165,14 @@ void qio_channel_unref(struct qio_channel *c)
         c->device->free(c);
 }
 
-void qio_channel_drop(struct qio_channel *c)
+void qio_channel_drop(struct qio_channel *c, enum qio_cancel why)
 {
-    c->device->cancel(c, true);
+    c->device->cancel(c, why);
     c->device->deassign(c);
     qio_channel_unref(c);
 }
 
-cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number)
+cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number, enum qio_cancel why)
 {
     struct qio_channel **at = place(t, number), *c;
     ipl_t ipl;
@@ -185,6 +185,6 @@ cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number)
     spin_unlock(&t->lock, ipl);
     if (!c)
         return qio_no_channel(number);
-    qio_channel_drop(c);
+    qio_channel_drop(c, why);
     return SS$_NORMAL;
 }

@@ -154,7 +154,7 @@ void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t answer);
  * nothing, because they are for attention. */
 void mailbox_end_own(struct mailbox *b, struct list *own, bool drop);
 /* End what a channel has asked for, and (close) let it begin nothing any more. */
-void mailbox_cancel(struct qio_channel *c, bool close);
+void mailbox_cancel(struct qio_channel *c, enum qio_cancel why);
 /* There is a first channel of this side, or (end) no channel of it any more: complete who waits for
  * that. */
 void mailbox_side_changed(struct mailbox *b, unsigned side, bool end);

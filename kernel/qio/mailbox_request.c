@@ -220,13 +220,13 @@ void mailbox_side_changed(struct mailbox *b, unsigned side, bool end)
     } while (r);
 }
 
-void mailbox_cancel(struct qio_channel *q, bool close)
+void mailbox_cancel(struct qio_channel *q, enum qio_cancel why)
 {
     struct mailbox_channel *c = mailbox_channel_of(q);
     struct mailbox *b = c->box;
     ipl_t ipl;
 
-    if (close) {
+    if (why != QIO_CANCEL) {
         ipl = spin_lock(&b->lock);
         c->closed = true;
         spin_unlock(&b->lock, ipl);

@@ -22,11 +22,17 @@ struct mailbox_number {
 #define QIO_CHANNELS     255u /* channels of a process */
 #define QIO_CHANNEL_STEP 16u  /* the n-th channel has the number n * 16, from 1 on, as on OpenVMS */
 
+/* Why requests are cancelled. */
+enum qio_cancel {
+    QIO_CANCEL,  /* $CANCEL */
+    QIO_CLOSE,   /* $DASSGN: nothing begins afterwards, and who calls it may wait for the end */
+    QIO_ABANDON, /* the same as the program ends: nobody is told, and nothing is waited for */
+};
+
 /* What a kind of device does with its channels. */
 struct qio_device {
-    /* End what was asked for by the channel and has not completed, with SS$_CANCEL. close: nothing
-     * begins afterwards. */
-    void (*cancel)(struct qio_channel *c, bool close);
+    /* End what was asked for by the channel and has not completed, with SS$_CANCEL. */
+    void (*cancel)(struct qio_channel *c, enum qio_cancel why);
     /* The channel is closed: the device is used by one less. Followed by `free`. */
     void (*deassign)(struct qio_channel *c);
     /* Free the channel, which nobody refers to any more. */
@@ -63,10 +69,10 @@ void qio_channel_unref(struct qio_channel *c);
 /* What a service returns for a number that no channel has: SS$_IVCHAN, if none can have it;
  * SS$_NOPRIV, if there is no channel now, as on OpenVMS, where an inner mode may have it. */
 cond_t qio_no_channel(uint32_t number);
-/* $DASSGN: SS$_NORMAL, or as qio_no_channel. */
-cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number);
+/* $DASSGN: SS$_NORMAL, or as qio_no_channel. why: QIO_CLOSE or QIO_ABANDON. */
+cond_t qio_channel_deassign(struct qio_channels *t, uint32_t number, enum qio_cancel why);
 /* The same for a channel that was not entered. */
-void qio_channel_drop(struct qio_channel *c);
+void qio_channel_drop(struct qio_channel *c, enum qio_cancel why);
 
 /* ---- quotas of a process ---- */
 

@@ -26,6 +26,7 @@ enum spin_rank {
     RANK_IPC = 19,          /* one table of System V IPC                  IPL_ASTDEL */
     RANK_CHANNELS = 19,     /* channels of one process                    IPL_ASTDEL */
     RANK_AIO_TABLE = 19,    /* contexts of io_setup of one process        IPL_ASTDEL */
+    RANK_PIN_SETS = 19,     /* which sets of pinned pages there are       IPL_ASTDEL */
     RANK_SECTION = 20,      /* section state that page faults read        IPL_ASTDEL */
     RANK_OBJECT = 24,       /* pages and mappings of one mm object        IPL_ASTDEL */
     RANK_PTPAGE = 25,       /* page tables of one address space           IPL_ASTDEL */
@@ -39,6 +40,7 @@ enum spin_rank {
     RANK_DEVICE = 32,       /* one serial line, random bytes             IPL_DEVICE */
     RANK_AIO = 33,          /* requests of one context of io_setup        IPL_DEVICE */
     RANK_EVENT = 34,        /* one eventfd                                IPL_DEVICE */
+    RANK_FAST = 35,         /* buffer objects and fandles of one process  IPL_DEVICE */
     RANK_POOL = 40,         /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,          /* page lists of one RAD                      IPL_CLOCK */
     RANK_TIMERFD = 45,      /* one timerfd                                IPL_CLOCK */

@@ -24,6 +24,10 @@ struct wait_queue {
     struct list waiters;  /* of struct waiter; protected by lock */
 };
 
+/* Is somebody on the queue? Without its lock: whoever comes is seen if he came before. Any IPL. */
+#define wait_queue_is_used(q) \
+    (__atomic_load_n(&(q)->waiters.next, __ATOMIC_SEQ_CST) != &(q)->waiters)
+
 struct waiter {
     struct list link;
     struct thread *thread;

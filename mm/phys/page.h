@@ -59,14 +59,19 @@ struct page { /* protected as each field says */
         uint16_t touched; /* shared page table: bit k is set if any of the PTEs from 64 * k on is
                              valid; atomic */
     };
-    uint64_t owner;  /* physical address of the PTE, or pointer to the object or section; owner's
+    uint64_t owner; /* physical address of the PTE, or pointer to the object or section; owner's
                         lock. Private page of several PTEs: 0; atomic */
-    uint32_t refcnt; /* references to an active page; of a private page, the PTEs that map it;
-                        atomic */
-    uint32_t share;  /* mappings; atomic */
-    uint8_t state;   /* enum page_state */
-    uint8_t type;    /* enum page_type */
-    uint8_t flags;   /* PG_* */
+    union {
+        struct {
+            uint32_t refcnt; /* references to an active page; of a private page, the PTEs that map
+                                it, and pins; atomic */
+            uint32_t share;  /* mappings; of a private page, pins; atomic */
+        };
+        uint64_t both; /* refcnt, and share above it: changed together by pins (mm/space/pin.c) */
+    };
+    uint8_t state; /* enum page_state */
+    uint8_t type;  /* enum page_type */
+    uint8_t flags; /* PG_* */
     union {
         uint8_t maker; /* global page: CPU that made it valid */
         uint8_t soon;  /* private page: 1 if a child wrote to it soon after a fork, a hint

@@ -7,6 +7,8 @@
 #include "mm/space/pin.h"
 
 #include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/sched/mutex_inline.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -14,27 +16,32 @@
 
 struct aspace *(*aspace_self)(void);
 
-void page_pin_again(pfn_t pfn)
-{
-    struct page *p = page_of(pfn);
-
-    page_ref(pfn);
-    __atomic_fetch_add(&p->share, 1, __ATOMIC_RELAXED);
-}
+/* A reference, and that it is a pin, in one atomic step. */
+#define PIN (UINT64_C(1) << 32 | 1)
 
 void page_unpin(pfn_t pfn)
 {
-    /* Before the reference, after which the page may be somebody else's. */
-    __atomic_fetch_sub(&page_of(pfn)->share, 1, __ATOMIC_RELAXED);
-    page_unref(pfn);
+    uint32_t refs = (uint32_t)__atomic_fetch_sub(&page_of(pfn)->both, PIN, __ATOMIC_RELEASE);
+
+    if (unlikely(refs <= 1))
+        page_unref_last(pfn, refs);
 }
+
+static inline __attribute__((always_inline)) void pin(struct page *p)
+{
+    uint32_t refs = (uint32_t)__atomic_fetch_add(&p->both, PIN, __ATOMIC_RELAXED);
+
+    KASSERT(refs + 1 > 1, "a pin is made from a reference, and their count fits");
+}
+
+void page_pin_again(pfn_t pfn) { pin(page_of(pfn)); }
 
 /* Pin the page of va. 0; -EAGAIN: a write fault has to supply it first; otherwise as aspace_pin.
    Mutex held shared. */
-static int pin_one(struct aspace *as, vaddr_t va, pfn_t *page)
+static inline __attribute__((always_inline)) int pin_one(struct aspace *as, vaddr_t va, pfn_t *page)
 {
     const struct map_entry *e = aspace_entry_locked(as, va);
-    struct page *table;
+    struct page *table, *of;
     const pte_t *p;
     pte_t pte;
 
@@ -43,14 +50,15 @@ static int pin_one(struct aspace *as, vaddr_t va, pfn_t *page)
     if (e->ops != &anon_ops || (e->flags & (MAPF_SHARED | MAPF_HUGE)) || !(e->prot & MAP_W))
         return -EOPNOTSUPP;
     p = pt_recent(&as->pt, va, &table);
-    if (!p)
+    if (unlikely(!p))
         p = pt_lookup(&as->pt, va, 3);
     pte = p ? pt_load(p) : 0;
     if (!pte_maps_page(va, pte) || !pte_is_private(pte) || !(pte & PTE_UWE))
         return -EAGAIN;
     *page = pte_pfn(pte);
-    page_pin_again(*page);
-    __atomic_store_n(&page_of(*page)->soon, PAGE_PINNED, __ATOMIC_RELAXED);
+    of = page_of(*page);
+    pin(of);
+    __atomic_store_n(&of->soon, PAGE_PINNED, __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -75,7 +83,8 @@ static int pin_all(struct aspace *as, vaddr_t *va, unsigned n, pfn_t *page)
     return err;
 }
 
-int aspace_pin(struct aspace *as, vaddr_t va, unsigned n, pfn_t *page)
+static int __attribute__((noinline)) pin_range(struct aspace *as, vaddr_t va, unsigned n,
+                                               pfn_t *page)
 {
     int err = -EAGAIN;
 
@@ -90,4 +99,16 @@ int aspace_pin(struct aspace *as, vaddr_t va, unsigned n, pfn_t *page)
         }
     }
     return !err || err == -ENOMEM || err == -EINTR || err == -EOPNOTSUPP ? err : -EFAULT;
+}
+
+int aspace_pin(struct aspace *as, vaddr_t va, unsigned n, pfn_t *page)
+{
+    int err = -EAGAIN;
+
+    /* Mostly it is one page, which is there. */
+    if (n == 1 && va < LAYOUT_USER_TOP && mutex_quick_lock_shared(&as->lock)) {
+        err = pin_one(as, va & ~PAGE_MASK, page);
+        mutex_unlock_shared_inline(&as->lock);
+    }
+    return likely(!err) ? 0 : pin_range(as, va, n, page);
 }

@@ -1,4 +1,4 @@
-// SOURCES: kernel/block/queue.c kernel/block/request.c kernel/block/gpt.c
+// SOURCES: kernel/block/queue.c kernel/block/request.c kernel/block/transfer.c kernel/block/gpt.c
 /*
  * Requests to disks, with a device that answers when the test says so: order, flushes and what they
  * wait for, errors and second tries, requests that are dropped in every state, devices that are
@@ -13,8 +13,10 @@
 #include "kernel/base/errno.h"
 #include "kernel/block/gpt.h"
 #include "kernel/block/private.h"
+#include "kernel/block/transfer.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool_charged.h"
+#include "mm/space/pin.h"
 
 /* As the kernel numbers them: tap.h brings the numbers of this machine. */
 enum { IO = -EIO, INVALID = -EINVAL, NOTHING = -ENOENT };
@@ -64,6 +66,24 @@ void page_free_bulk(const pfn_t *pfns, size_t n)
 static long unpinned;
 
 void page_unpin(pfn_t pfn) { unpinned += (long)pfn.n; }
+
+/* Page k of user memory is page frame k. */
+static long pinned;
+
+int aspace_pin(struct aspace *as, vaddr_t va, unsigned n, pfn_t *page)
+{
+    (void)as;
+    if (fails())
+        return -EFAULT;
+    for (unsigned k = 0; k < n; k++) {
+        page[k] = pfn_of(va / PAGE_SIZE + k);
+        pinned += (long)page[k].n;
+    }
+    return 0;
+}
+
+static struct aspace *no_aspace(void) { return NULL; }
+struct aspace *(*aspace_self)(void) = no_aspace;
 
 struct account accounts[ACCOUNTS_MAX];
 
@@ -127,6 +147,7 @@ static void begin(void)
     disk.driver = &driver;
     disk.sectors = 200000;
     disk.sector_bytes = BLOCK_SECTOR;
+    disk.sector_shift = 9;
     disk.has_cache = true;
     block_queue_init(&disk);
     room = BLOCK_DEPTH;
@@ -443,6 +464,77 @@ static void test_pinned(void)
     ok(unpinned == 37 && all_free(), "and are unpinned by the thread");
 }
 
+static unsigned transfers_done;
+
+static void done(struct block_transfer *t)
+{
+    (void)t;
+    transfers_done++;
+}
+
+static void make_transfer(struct block_transfer *t, enum block_kind kind, vaddr_t at, uint64_t n)
+{
+    block_transfer_begin(t, &volume, kind, 4096, done);
+    if (block_transfer_add(t, at, n))
+        abort();
+    block_transfer_submit(t);
+}
+
+static void end_transfer(struct block_transfer *t, int err, int expected)
+{
+    while (nwith)
+        end_request(0, err);
+    is(t->err, expected, "a transfer ends");
+    block_transfer_over(t);
+}
+
+static void test_transfer(void)
+{
+    struct block_transfer t;
+    struct block_request *r;
+    unsigned told;
+
+    begin();
+    pinned = unpinned = 0;
+    block_transfer_init(&t);
+    make_transfer(&t, BLOCK_READ, 5 * PAGE_SIZE + 512, 8192);
+    r = t.first;
+    ok(nwith == 1 && r->sector == 1008 && r->skip == 512 && r->npages == 2, "one request");
+    end_transfer(&t, 0, 0);
+    ok(pinned == 11 && unpinned == 11, "its pages are pinned meanwhile");
+    fail_at = 2; /* the first is the pin */
+    make_transfer(&t, BLOCK_WRITE, 9 * PAGE_SIZE, 512);
+    fail_at = 0;
+    ok(t.first == r && r->kind == BLOCK_WRITE && r->npages == 1 && !r->skip && r->page[0].n == 9,
+       "the next one has the same, without memory");
+    end_transfer(&t, 0, 0);
+    told = notified;
+    make_transfer(&t, BLOCK_READ, 10 * PAGE_SIZE + 4096, 17 * PAGE_SIZE);
+    ok(nwith == 2 && with_device[1]->sector == 1008 + 16 * 16 - 8, "a long one has two");
+    is(notified - told, 1, "of which the device is told once");
+    end_transfer(&t, 0, 0);
+    ok(pinned == unpinned && all_free(), "which are not kept");
+    make_transfer(&t, BLOCK_READ, 0, 512);
+    end_request(0, -EIO);
+    end_request(0, -EIO);
+    end_transfer(&t, -EIO, IO);
+    ok(t.kept && blocks == 1, "one that has failed is kept");
+    block_transfer_begin(&t, &volume, BLOCK_READ, 0, done);
+    fail_at = 1;
+    ok(block_transfer_add(&t, 0, 512) == -EFAULT && t.kept, "also when no memory is there");
+    block_transfer_end(&t, false);
+    ok(all_free(), "until the end");
+    make_transfer(&t, BLOCK_READ, PAGE_SIZE, 512);
+    serve(t.first->started_ns + BLOCK_SILENCE_S * NS_PER_S + 1);
+    ok(disk.failed && t.with_device && t.err == -EIO, "the device is silent, and may answer later");
+    block_transfer_over(&t);
+    ok(!t.kept && blocks == 1 && unpinned + 1 == pinned, "so the request is not used again");
+    end_request(0, 0);
+    serve(0);
+    ok(unpinned == pinned && all_free(), "and is freed with its pages when it has answered");
+    is(transfers_done, 5, "each was told of");
+}
+
 /* ---- random operations ---- */
 
 #define MOST 300u
@@ -595,6 +687,7 @@ int main(void)
     test_ended();
     test_barrier();
     test_pinned();
+    test_transfer();
     test_random();
     test_tables();
     return tap_done();

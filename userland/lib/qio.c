@@ -1,6 +1,8 @@
 /* Channels, mailboxes, terminals: stubs of the services. */
+#include <efndef.h>
 #include <megalith/devices.h>
 #include <rtl/qio.h>
+#include <va_rangedef.h>
 
 #include "service.h"
 
@@ -56,6 +58,64 @@ int sys$qiow(unsigned int efn, unsigned short chan, unsigned int func, struct _i
     if (status & 1)
         (void)sys$synch(efn, iosb);
     return status;
+}
+
+int sys$create_bufobj_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                         unsigned int flags, void **return_va_64,
+                         unsigned __int64 *return_length_64, void *buffer_handle_64)
+{
+    return BLOCK(VMS_CREATE_BUFOBJ_64, (quad)start_va_64, length_64, acmode, flags,
+                 (quad)return_va_64, (quad)return_length_64, (quad)buffer_handle_64);
+}
+
+int sys$create_bufobj(void *inadr, void *retadr, unsigned int acmode, unsigned int flags,
+                      void *buffer_handle)
+{
+    const VA_RANGE *in = inadr;
+    VA_RANGE *out = retadr;
+    quad a = (quad)in->va_range$ps_start_va, b = (quad)in->va_range$ps_end_va;
+    quad first = a < b ? a : b, last = a < b ? b : a;
+    unsigned __int64 length;
+    void *va;
+    int status = sys$create_bufobj_64((void *)first, last - first + 1, acmode, flags, &va, &length,
+                                      buffer_handle);
+
+    if (retadr && (status & 1))
+        *out = (VA_RANGE){va, (char *)va + length - 1};
+    return status;
+}
+
+int sys$delete_bufobj(void *buffer_handle)
+{
+    return service(VMS_DELETE_BUFOBJ, (quad)buffer_handle, 0, 0, 0, 0, 0);
+}
+
+int sys$io_setup(unsigned int func, void *bufobj, void *iosobj, void *astadr,
+                 unsigned __int64 flags, unsigned __int64 *return_fandle)
+{
+    return service(VMS_IO_SETUP, func, (quad)bufobj, (quad)iosobj,
+                   ast_routine((mega_ast_routine)(quad)astadr), flags, (quad)return_fandle);
+}
+
+int sys$io_perform(unsigned __int64 fandle, unsigned short chan, struct _iosa *iosadr, void *bufadr,
+                   unsigned __int64 buflen, unsigned __int64 devdata)
+{
+    return service(VMS_IO_PERFORM, fandle, chan, (quad)iosadr, (quad)bufadr, buflen, devdata);
+}
+
+int sys$io_performw(unsigned __int64 fandle, unsigned short chan, struct _iosa *iosadr,
+                    void *bufadr, unsigned __int64 buflen, unsigned __int64 devdata)
+{
+    int status = sys$io_perform(fandle, chan, iosadr, bufadr, buflen, devdata);
+
+    if (status & 1)
+        (void)sys$synch(EFN$C_ENF, (struct _iosb *)iosadr);
+    return status;
+}
+
+int sys$io_cleanup(unsigned __int64 fandle)
+{
+    return service(VMS_IO_CLEANUP, fandle, 0, 0, 0, 0, 0);
 }
 
 int sys$getdvi(unsigned int efn, unsigned short chan, void *devnam, void *itmlst,

@@ -694,13 +694,13 @@ static uint64_t busy_ns(void)
 static void cost(const char *name, int op, int fd, unsigned batch)
 {
     uint64_t begin;
-    unsigned sent = 0, done = 0;
+    unsigned sent = 0, done = 0, depth = 32;
 
-    for (unsigned k = 0; k < DEPTH; k++)
+    for (unsigned k = 0; k < depth; k++)
         cb[k] = make(op, fd, buffer + k * PAGE, PAGE, k * PAGE);
     begin = busy_ns();
-    submit(ctx, DEPTH, cb);
-    sent = DEPTH;
+    submit(ctx, depth, cb);
+    sent = depth;
     while (done < REQUESTS) {
         unsigned rest = sent - done;
         long n = getevents(ctx, batch < rest ? batch : rest, DEPTH, got, NULL);
@@ -722,10 +722,10 @@ static int test_cost(void)
 
     memset(buffer, 1, sizeof(buffer));
     setup(DEPTH, &ctx);
-    cost("read 8 KiB, 64 under way, 1 at a time", PREAD, fd, 1);
-    cost("read 8 KiB, 64 under way, 8 at a time", PREAD, fd, 8);
-    cost("read 8 KiB, 64 under way, 32 at a time", PREAD, fd, 32);
-    cost("write 8 KiB, 64 under way, 32 at a time", PWRITE, fd, 32);
+    cost("read 8 KiB, 32 under way, 1 at a time", PREAD, fd, 1);
+    cost("read 8 KiB, 32 under way, 8 at a time", PREAD, fd, 8);
+    cost("read 8 KiB, 32 under way, 32 at a time", PREAD, fd, 32);
+    cost("write 8 KiB, 32 under way, 32 at a time", PWRITE, fd, 32);
     return 0;
 }
 

@@ -628,8 +628,7 @@ static void nodes(void)
 static void refused(void)
 {
     ILE3 jpi_list[] = {{8, JPI$_PID, &value, 0}, {8, JPI$_WSSIZE, &value, 0}, {0, 0, 0, 0}};
-    ILE3 syi_list[] = {
-        {8, SYI$_PAGE_SIZE, &value, 0}, {8, SYI$_MAXBOBMEM, &value, 0}, {0, 0, 0, 0}};
+    ILE3 syi_list[] = {{8, SYI$_PAGE_SIZE, &value, 0}, {8, SYI$_CPU, &value, 0}, {0, 0, 0, 0}};
     unsigned flags = JPI$M_NO_TARGET_INSWAP | JPI$M_THREAD, pid = 1;
     ILE3 with_flags[] = {{4, (unsigned short)JPI$_GETJPI_CONTROL_FLAGS, &flags, 0},
                          {8, JPI$_PID, &value, 0},
@@ -641,7 +640,7 @@ static void refused(void)
     value = 77;
     is_status(sys$getjpiw(0, 0, 0, jpi_list, 0, 0, 0), SS$_BADITMCOD,
               "$GETJPI refuses WSSIZE, because there are no working sets");
-    is_status(sys$getsyiw(0, 0, 0, syi_list, 0, 0, 0), SS$_BADITMCOD, "$GETSYI refuses MAXBOBMEM");
+    is_status(sys$getsyiw(0, 0, 0, syi_list, 0, 0, 0), SS$_BADITMCOD, "$GETSYI refuses CPU");
     is(value, 77, "a refused call returns no item");
     is_status(sys$getjpiw(0, &pid, 0, (void *)8, 0, 0, 0), SS$_ACCVIO,
               "$GETJPI refuses a list that cannot be read");

@@ -101,6 +101,7 @@
 #define SS$_DATAOVERUN      2104
 #define SS$_DEVALLOC        2112
 #define SS$_DEVASSIGN       2120
+#define SS$_DEVICEFULL      2128
 #define SS$_ENDOFFILE       2160
 #define SS$_MBFULL          2264
 #define SS$_NONEXPR         2280
@@ -160,6 +161,14 @@
 #define SS$_BADBUFLEN       9484
 #define SS$_BADITMCOD       9492
 #define SS$_BADOWNER        9540
+#define SS$_BADFANDLE       9828
+#define SS$_FANDLEBUSY      9836
+#define SS$_UNALIGNED       9844
+#define SS$_BADIOSADR       9852
+#define SS$_ILLBUFOBJ       9860
+#define SS$_ILLMODIFIER     9868
+#define SS$_NORDACC         9884
+#define SS$_NOWRTACC        9892
 #define SS$_ARG_GTR_32_BITS 9916
 #define SS$_CHANVIO         9932
 #define SS$_GBLSEC_MISMATCH 9940

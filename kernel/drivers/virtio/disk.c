@@ -13,7 +13,8 @@
 #include "kernel/drivers/virtio/virtio.h"
 #include "mm/pool/pool.h"
 
-#define BATCH 16u /* answers that an interrupt takes; the block layer's thread takes the rest */
+#define UNIT_SHIFT 9u  /* BLK_UNIT */
+#define BATCH      16u /* answers that an interrupt takes; the block layer's thread takes the rest */
 
 struct own { /* the driver's part of a request, read and written by the device */
     struct blk_header header;
@@ -38,23 +39,26 @@ static void prepare(struct block_disk *d, struct block_request *r)
     struct own *own = (struct own *)r->own;
     struct virtio_segment *s = own->table;
     bool reads = r->kind == BLOCK_READ;
+    uint16_t next = 1, flags = reads ? VIRTIO_WRITE | VIRTIO_NEXT : VIRTIO_NEXT;
+    uint32_t left = r->nbytes, skip = r->skip;
 
     own->header.type = types[r->kind];
-    own->header.unit = r->kind == BLOCK_FLUSH ? 0 : r->sector * (d->sector_bytes / BLK_UNIT);
-    own->status = BLK_STATUS_NONE;
+    own->header.unit = r->kind == BLOCK_FLUSH ? 0 : r->sector << (d->sector_shift - UNIT_SHIFT);
     *s++ = (struct virtio_segment){.address = kseg_paddr(&own->header).a,
-                                   .nbytes = sizeof(own->header)};
-    for (uint32_t k = 0, left = r->nbytes, skip = r->skip; k < r->npages; k++, skip = 0) {
-        uint32_t n = (uint32_t)MIN(left, PAGE_SIZE - skip);
+                                   .nbytes = sizeof(own->header),
+                                   .flags = VIRTIO_NEXT,
+                                   .next = next++};
+    for (const pfn_t *page = r->page, *end = page + r->npages; page < end; page++) {
+        uint32_t n = MIN(left, (uint32_t)PAGE_SIZE - skip);
 
-        *s++ = (struct virtio_segment){.address = pfn_to_paddr(r->page[k]).a + skip,
-                                       .nbytes = n,
-                                       .flags = reads ? VIRTIO_WRITE : 0};
+        *s++ = (struct virtio_segment){
+            .address = pfn_to_paddr(*page).a + skip, .nbytes = n, .flags = flags, .next = next++};
         left -= n;
+        skip = 0;
     }
-    *s++ = (struct virtio_segment){
+    *s = (struct virtio_segment){
         .address = kseg_paddr(&own->status).a, .nbytes = 1, .flags = VIRTIO_WRITE};
-    own->segments = (uint32_t)(s - own->table);
+    own->segments = next;
     own->answer = (reads ? r->nbytes : 0) + 1;
 }
 
@@ -64,7 +68,7 @@ static bool start(struct block_disk *d, struct block_request *r)
     struct own *own = (struct own *)r->own;
 
     own->status = BLK_STATUS_NONE;
-    return virtio_queue_add(&v->ring, own->table, own->segments, r) >= 0;
+    return virtio_queue_add_chained(&v->ring, own->table, own->segments, r) >= 0;
 }
 
 static void notify(struct block_disk *d)
@@ -102,7 +106,10 @@ static unsigned take(struct block_disk *d, unsigned most)
 
 static void interrupted(void *arg)
 {
-    if (take(arg, BATCH) == BATCH)
+    const struct block_disk *d = arg;
+    const struct virtio_disk *v = d->device;
+
+    if (take(arg, BATCH) == BATCH && virtio_queue_answered(&v->ring))
         block_wake();
 }
 

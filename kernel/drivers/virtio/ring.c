@@ -40,17 +40,23 @@ void ring_init(struct virtio_queue *q, void *memory, uint32_t size, unsigned num
 
 int virtio_queue_add(struct virtio_queue *q, struct virtio_segment *table, unsigned n, void *owner)
 {
+    for (unsigned k = 0; k < n; k++) {
+        table[k].flags = (uint16_t)((table[k].flags & VIRTIO_WRITE) |
+                                    (k + 1 < n ? VIRTIO_NEXT : 0));
+        table[k].next = (uint16_t)(k + 1);
+    }
+    return virtio_queue_add_chained(q, table, n, owner);
+}
+
+int virtio_queue_add_chained(struct virtio_queue *q, struct virtio_segment *table, unsigned n,
+                             void *owner)
+{
     uint16_t id;
 
     if (q->nfree == 0)
         return -ENOSPC;
     id = q->free[--q->nfree];
     q->owner[id] = owner;
-    for (unsigned k = 0; k < n; k++) {
-        table[k].flags = (uint16_t)((table[k].flags & VIRTIO_WRITE) |
-                                    (k + 1 < n ? VIRTIO_NEXT : 0));
-        table[k].next = (uint16_t)(k + 1);
-    }
     q->ring[id] = (struct virtio_segment){.address = kseg_paddr(table).a,
                                           .nbytes = (uint32_t)(n * sizeof(*table)),
                                           .flags = VIRTIO_INDIRECT};

@@ -95,6 +95,10 @@ uint64_t virtio_config(const struct virtio_device *d, unsigned offset, unsigned 
  * virtio_queue_take returns. Returns the request's number, below q->size, or -ENOSPC: as many as
  * the queue holds are with the device. virtio_queue_notify() tells the device. */
 int virtio_queue_add(struct virtio_queue *q, struct virtio_segment *table, unsigned n, void *owner);
+/* The same for segments that are chained already: each but the last has VIRTIO_NEXT, and in `next`
+ * the index of the one that follows. */
+int virtio_queue_add_chained(struct virtio_queue *q, struct virtio_segment *table, unsigned n,
+                             void *owner);
 void virtio_queue_notify(const struct virtio_device *d, const struct virtio_queue *q);
 /* Has the device answered a request that was not taken? By a caller that does not serialise: may be
  * out of date. */

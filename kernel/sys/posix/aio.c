@@ -2,7 +2,8 @@
  * Calls of Linux's asynchronous I/O: io_setup, io_submit and so on. Reads, writes and fsync of
  * disks that were opened with O_DIRECT are under way when io_submit returns (kernel/io/aio.c); all
  * others are carried out by it, as on Linux those of buffered files are. A request that begins and
- * fails is an event with the error; one that cannot begin ends io_submit.
+ * fails is an event with the error; one that cannot begin ends io_submit. Requests to disks are
+ * prepared one by one and submitted up to AIO_BATCH together; no user memory is accessed between.
  *
  * No lock here. The descriptor is used from fd_get() to fd_put().
  */
@@ -76,30 +77,44 @@ long sys_io_destroy(uint64_t number)
 
 /* ---- submitting ---- */
 
-static bool is_write(const struct iocb *b) { return b->opcode == PWRITE || b->opcode == PWRITEV; }
-static bool is_flush(const struct iocb *b) { return b->opcode == FSYNC || b->opcode == FDSYNC; }
-static bool is_vector(const struct iocb *b) { return b->opcode == PREADV || b->opcode == PWRITEV; }
+#define OP_FLUSH  1u
+#define OP_WRITE  2u
+#define OP_VECTOR 4u
+#define OP_KNOWN  8u
+
+static inline unsigned traits(unsigned opcode)
+{
+    static const uint8_t of[] = {[PREAD] = OP_KNOWN,
+                                 [PWRITE] = OP_KNOWN | OP_WRITE,
+                                 [FSYNC] = OP_KNOWN | OP_FLUSH,
+                                 [FDSYNC] = OP_KNOWN | OP_FLUSH,
+                                 [PREADV] = OP_KNOWN | OP_VECTOR,
+                                 [PWRITEV] = OP_KNOWN | OP_WRITE | OP_VECTOR};
+
+    return opcode < ARRAY_SIZE(of) ? of[opcode] : 0;
+}
 
 /* May the file be used for what the request asks? */
-static long check(const struct iocb *b, const struct file *f)
+static inline long check(const struct iocb *b, const struct file *f)
 {
+    unsigned is = traits(b->opcode);
     uint32_t mode = f->flags & O_ACCMODE;
 
     if (f->flags & O_PATH)
         return -EBADF;
-    if (b->opcode > FDSYNC && !is_vector(b))
+    if (!is)
         return -EINVAL;
-    if (is_flush(b))
+    if (is & OP_FLUSH)
         return 0;
-    if (mode == (is_write(b) ? O_RDONLY : O_WRONLY))
+    if (mode == (is & OP_WRITE ? O_RDONLY : O_WRONLY))
         return -EBADF;
     if (b->offset < 0 || (int64_t)b->nbytes < 0 || b->rw_flags)
         return b->rw_flags ? -EOPNOTSUPP : -EINVAL;
-    return is_vector(b) || user_range_ok(b->buf, b->nbytes) ? 0 : -EFAULT;
+    return is & OP_VECTOR || user_range_ok(b->buf, b->nbytes) ? 0 : -EFAULT;
 }
 
 /* Carry the request out. */
-static long do_now(const struct iocb *b)
+static long __attribute__((noinline)) do_now(const struct iocb *b)
 {
     uint64_t offset = (uint64_t)b->offset;
 
@@ -119,55 +134,108 @@ static long do_now(const struct iocb *b)
     }
 }
 
-/* Begin the request. As aio_start(). */
-static int start(struct aio_request *r, const struct iocb *b, struct file *f)
+static int __attribute__((noinline)) prepare_vector(struct aio_request *r, const struct iocb *b,
+                                                    struct file *f, bool *done)
 {
-    struct aio_part part[PARTS_MOST] = {{b->buf, MIN(b->nbytes, IO_MAX)}};
-    unsigned n = 1;
+    struct aio_part part[PARTS_MOST];
+    unsigned n = (unsigned)b->nbytes;
     uint64_t sum = 0;
 
-    if (is_flush(b))
-        return aio_start_flush(r, f);
-    if (is_vector(b)) {
-        if (b->nbytes > PARTS_MOST)
-            return -EOPNOTSUPP;
-        n = (unsigned)b->nbytes;
-        if (copyin(part, b->buf, n * sizeof(part[0])))
-            return -EFAULT;
-        for (unsigned k = 0; k < n; k++) {
-            if (part[k].nbytes > IO_MAX - sum || !user_range_ok(part[k].base, part[k].nbytes))
-                return -EOPNOTSUPP; /* readv and writev know what is right then */
-            sum += part[k].nbytes;
-        }
+    if (!n || b->nbytes > PARTS_MOST)
+        return -EOPNOTSUPP;
+    if (copyin(part, b->buf, n * sizeof(part[0])))
+        return -EFAULT;
+    for (unsigned k = 0; k < n; k++) {
+        if (part[k].nbytes > IO_MAX - sum || !user_range_ok(part[k].base, part[k].nbytes))
+            return -EOPNOTSUPP; /* readv and writev know what is right then */
+        sum += part[k].nbytes;
     }
-    return aio_start(r, f, is_write(b), part, n, (uint64_t)b->offset);
+    return aio_prepare(r, f, b->opcode == PWRITEV, part, n, (uint64_t)b->offset, done);
+}
+
+/* Prepare the request. As aio_prepare(). */
+static inline int prepare(struct aio_request *r, const struct iocb *b, struct file *f, bool *done)
+{
+    unsigned is = traits(b->opcode);
+    struct aio_part one = {b->buf, MIN(b->nbytes, IO_MAX)};
+
+    if (unlikely(is & (OP_FLUSH | OP_VECTOR)))
+        return is & OP_FLUSH ? aio_prepare_flush(r, f) : prepare_vector(r, b, f, done);
+    return aio_prepare(r, f, is & OP_WRITE, &one, 1, (uint64_t)b->offset, done);
 }
 
 /* Where nobody is told of a signal, it was one. */
 static long result_of(long r) { return r == -ERESTARTSYS ? -EINTR : r; }
 
-static long submit_to(struct aio_context *c, const struct iocb *b, uint64_t at, struct file *f,
-                      struct file *eventfd)
-{
-    struct aio_request *r;
-    int err = aio_request_create(c, b->data, at, eventfd, &r);
-    long done;
+/* A call of io_submit. */
+struct submission {
+    struct aio_context *context;
+    int64_t left;           /* that the caller has asked for */
+    struct aio_batch batch; /* prepared */
+    unsigned nready;        /* made, and not begun yet */
+    struct aio_request *ready[AIO_BATCH];
+};
 
-    if (err)
+/* There are requests to begin, then. */
+static int make_ready(struct submission *s)
+{
+    int n = aio_requests_create(s->context, (unsigned)MIN(s->left, AIO_BATCH), s->ready);
+
+    s->nready = n > 0 ? (unsigned)n : 0;
+    return n > 0 ? 0 : n;
+}
+
+/* The request could not be prepared: carry it out, or it has failed. */
+static void __attribute__((noinline)) settle(struct submission *s, struct aio_request *r,
+                                             const struct iocb *b, int err)
+{
+    if (err == -EOPNOTSUPP) {
+        aio_submit(&s->batch); /* what was asked for before comes first */
+        aio_request_done(r, result_of(do_now(b)));
+    } else {
+        aio_request_done(r, err);
+    }
+}
+
+static inline __attribute__((always_inline)) long submit_to(struct submission *s,
+                                                            const struct iocb *b, uint64_t at,
+                                                            struct file *f, struct file *eventfd)
+{
+    int err = likely(s->nready) ? 0 : make_ready(s);
+    struct aio_request *r;
+    bool done = false;
+
+    if (unlikely(err))
         return err;
+    r = s->ready[--s->nready];
     if (eventfd)
         file_ref(eventfd);
-    err = start(r, b, f);
-    if (!err)
-        return 0;
-    done = err == -EOPNOTSUPP ? result_of(do_now(b)) : err;
-    aio_request_done(r, done);
+    aio_request_begin(r, b->data, at, eventfd);
+    err = prepare(r, b, f, &done);
+    if (unlikely(err)) {
+        settle(s, r, b, err);
+    } else if (!done) {
+        s->batch.r[s->batch.n++] = r;
+        if (s->batch.n == AIO_BATCH)
+            aio_submit(&s->batch);
+    }
     return 0;
 }
 
-static long submit_one(struct aio_context *c, uint64_t at)
+/* The same with an eventfd that is to tell of the end. */
+static long __attribute__((noinline)) submit_telling(struct submission *s, const struct iocb *b,
+                                                     uint64_t at, struct file *f)
 {
-    struct fd_use f, e = {0};
+    struct fd_use e = fd_get(process_self()->files, b->eventfd);
+    long err = !e.file ? -EBADF : eventfd_is(e.file) ? submit_to(s, b, at, f, e.file) : -EINVAL;
+
+    fd_put(e);
+    return err;
+}
+
+static inline long submit_one(struct submission *s, uint64_t at)
+{
+    struct fd_use f;
     struct iocb b;
     long err;
 
@@ -177,40 +245,39 @@ static long submit_one(struct aio_context *c, uint64_t at)
         return -EINVAL;
     f = fd_get(process_self()->files, b.fd);
     err = f.file ? check(&b, f.file) : -EBADF;
-    if (!err && (b.flags & IOCB_FLAG_RESFD)) {
-        e = fd_get(process_self()->files, b.eventfd);
-        err = !e.file ? -EBADF : eventfd_is(e.file) ? 0 : -EINVAL;
-    }
-    b.key = 0;
-    if (!err && copyout(at + offsetof(struct iocb, key), &b.key, sizeof(b.key)))
+    if (!err && copyout_u32(at + offsetof(struct iocb, key), 0))
         err = -EFAULT;
-    if (!err)
-        err = submit_to(c, &b, at, f.file, e.file);
-    if (e.file)
-        fd_put(e);
+    if (likely(!err))
+        err = likely(!b.flags) ? submit_to(s, &b, at, f.file, NULL)
+                               : submit_telling(s, &b, at, f.file);
     fd_put(f);
     return err;
 }
 
 long sys_io_submit(uint64_t number, uint64_t count, uint64_t list)
 {
-    struct aio_context *c;
+    struct submission s;
     int64_t n = (int64_t)count, done = 0;
     long err = 0;
 
     if (n < 0)
         return -EINVAL;
-    c = context(number);
-    if (!c)
+    s.context = context(number);
+    s.batch.n = s.nready = 0;
+    if (!s.context)
         return -EINVAL;
     for (; done < n && !err; done += !err) {
         uint64_t at;
 
+        s.left = n - done;
         err = thread_killed()                                       ? -EINTR
               : copyin_u64(&at, list + (uint64_t)done * sizeof(at)) ? -EFAULT
-                                                                    : submit_one(c, at);
+                                                                    : submit_one(&s, at);
     }
-    aio_context_unref(c);
+    aio_submit(&s.batch);
+    if (unlikely(s.nready))
+        aio_requests_drop(s.context, s.nready, s.ready);
+    aio_context_unref(s.context);
     return done ? done : err;
 }
 
@@ -286,16 +353,13 @@ long sys_io_getevents(uint64_t number, uint64_t least, uint64_t most, uint64_t t
 long sys_io_pgetevents(uint64_t number, uint64_t least, uint64_t most, uint64_t to,
                        uint64_t timeout, uint64_t mask)
 {
-    uint64_t deadline, m[2] = {0, 0};
-    long err = poll_deadline(timeout, 1, &deadline);
+    uint64_t deadline;
+    vaddr_t set;
+    long err = poll_begin(timeout, mask, &deadline, &set);
 
-    if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
-        err = -EFAULT;
-    if (!err)
-        err = poll_mask_begin(m[0], m[1]);
     if (err)
         return err;
     err = events(number, least, most, to, deadline);
-    poll_mask_end(m[0], err);
+    poll_mask_end(set, err);
     return err;
 }

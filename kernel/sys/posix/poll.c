@@ -257,6 +257,19 @@ static long poll_call(vaddr_t fds, uint64_t count, uint64_t deadline)
     return wait_ready(poll_look, &a, deadline);
 }
 
+long poll_begin(vaddr_t timeout, vaddr_t mask, uint64_t *deadline, vaddr_t *set)
+{
+    uint64_t m[2] = {0, 0};
+    long err = poll_deadline(timeout, 1, deadline);
+
+    if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
+        err = -EFAULT;
+    if (!err)
+        err = poll_mask_begin(m[0], m[1]);
+    *set = m[0];
+    return err;
+}
+
 uint64_t poll_deadline_ms(int32_t ms)
 {
     return ms < 0 ? FOREVER : ms ? clock_ns() + (uint64_t)ms * 1000000 : 0;
@@ -394,16 +407,13 @@ long sys_select(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t
 long sys_pselect6(uint64_t n, uint64_t in, uint64_t out, uint64_t except, uint64_t timeout,
                   uint64_t mask)
 {
-    uint64_t deadline, m[2] = {0, 0};
-    long err = poll_deadline(timeout, 1, &deadline);
+    uint64_t deadline;
+    vaddr_t set;
+    long err = poll_begin(timeout, mask, &deadline, &set);
 
-    if (!err && mask && copyin(m, mask, sizeof(m)) != 0)
-        err = -EFAULT;
-    if (!err)
-        err = poll_mask_begin(m[0], m[1]);
     if (err)
         return err;
     err = select_call(n, (vaddr_t[3]){in, out, except}, deadline);
-    poll_mask_end(m[0], err);
+    poll_mask_end(set, err);
     return err;
 }

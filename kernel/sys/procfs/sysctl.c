@@ -18,6 +18,7 @@
 #include "kernel/sys/procfs/procfs_private.h"
 #include "mm/section/huge_pool.h"
 #include "mm/space/aspace.h"
+#include "mm/space/pin_set.h"
 
 #define NOBODY 65534u /* as which a number of more than 16 bits would be shown */
 
@@ -104,6 +105,7 @@ static const struct proc_entry kernel_names[] = {
 
 SHOW_NUMBER(aio_max, AIO_TOTAL)
 SHOW_NUMBER(aio_nr, aio_reserved())
+SHOW_NUMBER(buffer_pages, pin_set_total())
 SHOW_NUMBER(nr_open, FD_MAX)
 SHOW_NUMBER(pipe_max_size, PIPE_BYTES)
 
@@ -130,11 +132,17 @@ static const struct proc_entry mqueue_names[] = {
 };
 
 static const struct proc_entry fs_names[] = {
-    PROC_TEXT("aio-max-nr", show_aio_max),       PROC_TEXT("aio-nr", show_aio_nr),
-    PROC_FOLDER("mqueue", mqueue_names),         PROC_FOLDER("inotify", inotify_names),
-    PROC_TEXT("nr_open", show_nr_open),          PROC_TEXT("pipe-max-size", show_pipe_max_size),
-    PROC_TEXT("protected_fifos", show_always),   PROC_TEXT("protected_hardlinks", show_always),
-    PROC_TEXT("protected_regular", show_always), PROC_TEXT("protected_symlinks", show_always),
+    PROC_TEXT("aio-max-nr", show_aio_max),
+    PROC_TEXT("aio-nr", show_aio_nr),
+    PROC_TEXT("buffer-object-pages", show_buffer_pages),
+    PROC_FOLDER("mqueue", mqueue_names),
+    PROC_FOLDER("inotify", inotify_names),
+    PROC_TEXT("nr_open", show_nr_open),
+    PROC_TEXT("pipe-max-size", show_pipe_max_size),
+    PROC_TEXT("protected_fifos", show_always),
+    PROC_TEXT("protected_hardlinks", show_always),
+    PROC_TEXT("protected_regular", show_always),
+    PROC_TEXT("protected_symlinks", show_always),
 };
 
 /* Private memory is obtained page by page as it is touched: mapping it is never refused for lack of

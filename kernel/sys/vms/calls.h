@@ -65,6 +65,14 @@ cond_t vms_crembx(uint64_t block);
 cond_t vms_delmbx(uint64_t chan);
 cond_t vms_qio(uint64_t block);
 cond_t vms_getdvi(uint64_t block);
+cond_t mega_sys_file_channel(uint64_t fd, uint64_t chan);
+cond_t vms_create_bufobj_64(uint64_t block);
+cond_t vms_delete_bufobj(uint64_t handle_in);
+cond_t vms_io_setup(uint64_t func, uint64_t bufobj, uint64_t iosobj, uint64_t astadr,
+                    uint64_t flags, uint64_t fandle_out);
+cond_t vms_io_perform(uint64_t fandle, uint64_t chan, uint64_t iosadr, uint64_t bufadr,
+                      uint64_t buflen, uint64_t devdata);
+cond_t vms_io_cleanup(uint64_t fandle);
 cond_t vms_delprc(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_resume(uint64_t pidadr, uint64_t prcnam);

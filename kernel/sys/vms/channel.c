@@ -34,12 +34,12 @@ static cond_t enter(struct qio_channels *t, struct qio_channel *c, vaddr_t ua)
     cond_t status = qio_channel_enter(t, c, &number);
 
     if (status != SS$_NORMAL) {
-        qio_channel_drop(c);
+        qio_channel_drop(c, QIO_CLOSE);
         return status;
     }
     word = (uint16_t)number;
     if (copyout(ua, &word, sizeof(word)) != 0) {
-        (void)process_channel_deassign(t, number);
+        (void)process_channel_deassign(t, number, QIO_CLOSE);
         return SS$_ACCVIO;
     }
     return SS$_NORMAL;
@@ -81,12 +81,26 @@ cond_t vms_assign(uint64_t devnam, uint64_t chan, uint64_t acmode, uint64_t mbxn
     return status == SS$_NORMAL ? enter(who.channels, c, chan) : status;
 }
 
+/* For sys$open of the C library: a channel to the open file, regular or a disk, of a descriptor.
+   SS$_NORMAL; SS$_NOTFILEDEV: it is something else; SS$_NOIOCHAN, SS$_INSFMEM, SS$_ACCVIO. */
+cond_t mega_sys_file_channel(uint64_t fd, uint64_t chan)
+{
+    struct qio_channel *c = NULL;
+    struct mailbox_who who;
+    cond_t status = probe_write(chan, sizeof(uint16_t)) != 0 ? SS$_ACCVIO : vms_mailbox_who(&who);
+
+    if (status == SS$_NORMAL)
+        status = vms_file_assign(fd, &c);
+    return status == SS$_NORMAL ? enter(who.channels, c, chan) : status;
+}
+
 /* $DASSGN(chan): SS$_NORMAL; SS$_IVCHAN, SS$_NOPRIV: there is no such channel. */
 cond_t vms_dassgn(uint64_t chan)
 {
     struct qio_channels *t = process_self()->channels;
 
-    return t ? process_channel_deassign(t, chan & 0xFFFF) : qio_no_channel(chan & 0xFFFF);
+    return t ? process_channel_deassign(t, chan & 0xFFFF, QIO_CLOSE)
+             : qio_no_channel(chan & 0xFFFF);
 }
 
 /* The channel of that number, with a reference, or NULL. */
@@ -105,7 +119,7 @@ cond_t vms_cancel(uint64_t chan)
 
     if (!c)
         return qio_no_channel(chan & 0xFFFF);
-    c->device->cancel(c, false);
+    c->device->cancel(c, QIO_CANCEL);
     qio_channel_unref(c);
     return SS$_NORMAL;
 }
@@ -213,7 +227,7 @@ static cond_t create(const struct creation *c, struct qio_channel **out)
         if (status == SS$_NORMAL && !kept)
             return status;
         (void)mailbox_mark(mailbox_of(*out), true);
-        qio_channel_drop(*out);
+        qio_channel_drop(*out, QIO_CLOSE);
         if (status != SS$_NORMAL)
             return status;
         if (thread_killed())

@@ -1,5 +1,6 @@
 /*
- * Disks by $QIO: channels, reads and writes of blocks.
+ * Disks and files by $QIO: channels, reads and writes of blocks. Channels to files are made by
+ * sys$open; what they are asked for is done at once. fast_io.c has requests of another kind.
  *
  * A request is on its channel's list until it has ended. The device moves the data from or to the
  * program's private pages, and the interrupt posts the request (kernel/event), with the channel's
@@ -8,10 +9,10 @@
  *
  * $CANCEL takes back what the device has not got yet, as far as it is one request to the disk;
  * everything else ends as it does. A request that is being taken back is `held`: if it ends at that
- * moment, the interrupt leaves it to the canceller. $DASSGN then waits for the rest, as no process
- * may go on or end with requests that are to be posted to it; the wait is killable, and who is
- * killed leaves its requests, with the pages that they have pinned, to the thread of the disks when
- * the last reference to the channel goes.
+ * moment, the interrupt leaves it to the canceller. $DASSGN then waits for the rest, killable. A
+ * program that ends, or begins another one, waits for nothing: what is left goes, with the pages
+ * that it has pinned, to the thread of the disks when the last reference to the channel goes, and
+ * nobody is told. So its end does not depend on a disk, which may be slow or silent.
  */
 #include "kernel/sys/vms/disk.h"
 
@@ -19,39 +20,22 @@
 #include "kernel/base/abi/megalith/devices.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/errno.h"
-#include "kernel/base/format.h"
 #include "kernel/base/string.h"
-#include "kernel/block/transfer.h"
+#include "kernel/fs/inode.h"
 #include "kernel/io/file.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/tree.h"
 #include "kernel/proc/channels.h"
+#include "kernel/proc/fdtable.h"
+#include "kernel/sys/vms/disk_private.h"
 #include "mm/pool/pool_charged.h"
 
-#define BLOCK       512u /* bytes in which block numbers count, whatever the disk's sectors are */
 #define LENGTH_MAX  0x7FFFFE00u
 #define PRV_LOGICAL ((uint64_t)(PRV$M_LOG_IO | PRV$M_PHY_IO))
 
-struct disk_channel { /* nonpaged pool */
-    struct qio_channel qio;
-    struct file *file; /* with a reference; constant, as is the next */
-    const struct block_volume *disk;
-    struct spinlock lock;   /* RANK_AIO, IPL_DEVICE */
-    struct list requests;   /* under way; lock, as all that follows */
-    uint32_t cancels;       /* calls of $CANCEL so far */
-    bool closed;            /* nothing begins any more */
-    struct wait_queue idle; /* who waits for the end of all requests */
-};
-
-struct disk_request { /* nonpaged pool */
+struct qio_request { /* of $QIO; nonpaged pool */
+    struct disk_request disk;
     struct event_request event;
-    struct block_transfer transfer;
-    struct list link; /* in the channel's list; channel's lock, as the next five */
-    struct disk_channel *channel;
-    uint32_t cancel; /* number of the newest $CANCEL when it was made or seen by one */
-    bool held;       /* $CANCEL is taking it back */
-    bool over;       /* it has ended meanwhile, with `answer` */
-    bool gone;       /* nobody is to be told */
-    uint64_t answer;
     struct qio_channels *charged; /* with one request and a reference; constant */
     uint16_t account;             /* constant */
 };
@@ -60,9 +44,9 @@ struct disk_request { /* nonpaged pool */
 
 static void release(struct event_request *e)
 {
-    struct disk_request *r = container_of(e, struct disk_request, event);
+    struct qio_request *r = container_of(e, struct qio_request, event);
 
-    block_transfer_end(&r->transfer, true);
+    block_transfer_end(&r->disk.transfer, true);
     qio_release_request(r->charged);
     qio_channels_unref(r->charged);
     npp_free_charged(r, sizeof(*r), r->account);
@@ -71,14 +55,37 @@ static void release(struct event_request *e)
 /* Before the process is told: the pages are no longer pinned. */
 static bool finish(struct event_request *e)
 {
-    block_transfer_end(&container_of(e, struct disk_request, event)->transfer, true);
+    block_transfer_end(&container_of(e, struct qio_request, event)->disk.transfer, true);
     return true;
 }
 
-static cond_t make(struct disk_channel *c, const struct vms_qio *q, struct disk_request **out)
+static void post(struct disk_request *d)
+{
+    event_post(&container_of(d, struct qio_request, disk)->event, d->answer);
+}
+
+static void leave(struct disk_request *d)
+{
+    struct qio_request *r = container_of(d, struct qio_request, disk);
+
+    event_request_cancel(&r->event);
+    release(&r->event);
+}
+
+static const struct disk_request_kind of_qio = {.post = post, .leave = leave};
+
+void disk_request_init(struct disk_request *r, struct disk_channel *c)
+{
+    list_init(&r->link);
+    r->channel = c;
+    r->held = r->over = r->gone = false;
+    r->answer = 0;
+}
+
+static cond_t make(struct disk_channel *c, const struct vms_qio *q, struct qio_request **out)
 {
     uint16_t account = pool_account();
-    struct disk_request *r;
+    struct qio_request *r;
     cond_t status;
 
     if (!qio_charge_request(q->who.channels))
@@ -89,8 +96,9 @@ static cond_t make(struct disk_channel *c, const struct vms_qio *q, struct disk_
         return SS$_INSFMEM;
     }
     memset(r, 0, sizeof(*r));
-    list_init(&r->link);
-    r->channel = c;
+    r->disk.kind = &of_qio;
+    disk_request_init(&r->disk, c);
+    block_transfer_init(&r->disk.transfer);
     r->account = account;
     qio_channels_ref(q->who.channels);
     r->charged = q->who.channels;
@@ -105,11 +113,10 @@ static cond_t make(struct disk_channel *c, const struct vms_qio *q, struct disk_
     return status;
 }
 
-static void drop(struct disk_request *r)
+static void drop(struct qio_request *r)
 {
-    block_transfer_end(&r->transfer, false);
-    event_request_cancel(&r->event);
-    release(&r->event);
+    block_transfer_end(&r->disk.transfer, false);
+    leave(&r->disk);
 }
 
 /* The request has ended: it leaves the list and is posted. The channel's lock is held. */
@@ -118,28 +125,30 @@ static void post_locked(struct disk_request *r)
     struct disk_channel *c = r->channel;
 
     list_remove(&r->link);
-    event_post(&r->event, r->answer);
+    r->kind->post(r);
     if (list_empty(&c->requests))
         (void)wake_one(&c->idle);
 }
 
 /* The status block of a disk: the number of bytes has 32 bits. */
-static uint64_t answer_of(cond_t status, uint64_t nbytes)
+uint64_t disk_answer(cond_t status, uint64_t nbytes)
 {
     return qio_status(status, (uint32_t)nbytes, (uint32_t)nbytes >> 16);
 }
 
-static void transfer_done(struct block_transfer *t)
+/* At IPL_DEVICE, with the disk's lock held. */
+void disk_transfer_done(struct block_transfer *t)
 {
     struct disk_request *r = container_of(t, struct disk_request, transfer);
     struct disk_channel *c = r->channel;
-    ipl_t ipl = spin_lock(&c->lock);
 
-    r->answer = t->err ? answer_of(SS$_PARITY, 0) : answer_of(SS$_NORMAL, t->nbytes);
+    spin_lock_at_ipl(&c->lock);
+
+    r->answer = t->err ? disk_answer(SS$_PARITY, 0) : disk_answer(SS$_NORMAL, t->nbytes);
     r->over = true;
-    if (!r->gone && !r->held)
+    if (likely(!r->gone && !r->held))
         post_locked(r);
-    spin_unlock(&c->lock, ipl);
+    spin_unlock_at_ipl(&c->lock);
 }
 
 static bool activate(struct disk_request *r)
@@ -155,8 +164,7 @@ static bool activate(struct disk_request *r)
     return !closed;
 }
 
-/* Submit the request, of which the caller knows nothing any more afterwards. */
-static cond_t submit(struct disk_request *r, bool write)
+cond_t disk_submit(struct disk_request *r, bool write)
 {
     struct block_disk *d = r->channel->disk->disk;
 
@@ -208,7 +216,7 @@ static void take_back(struct disk_channel *c, struct disk_request *r)
     ipl = spin_lock(&c->lock);
     r->held = false;
     if (taken)
-        r->answer = answer_of(SS$_CANCEL, 0);
+        r->answer = disk_answer(SS$_CANCEL, 0);
     if (taken || r->over)
         post_locked(r);
     spin_unlock(&c->lock, ipl);
@@ -251,13 +259,13 @@ static void leave_all(struct disk_channel *c)
         if (!r)
             return;
         block_transfer_end(&r->transfer, true);
-        event_request_cancel(&r->event);
-        release(&r->event);
+        r->kind->leave(r);
     }
 }
 
-static void disk_cancel(struct qio_channel *q, bool close)
+static void disk_cancel(struct qio_channel *q, enum qio_cancel why)
 {
+    bool close = why != QIO_CANCEL;
     struct disk_channel *c = vms_disk_of(q);
     ipl_t ipl = spin_lock(&c->lock);
     uint32_t number = ++c->cancels;
@@ -268,7 +276,7 @@ static void disk_cancel(struct qio_channel *q, bool close)
     while ((close || !thread_killed()) && hold_next(c, number, &r))
         if (r)
             take_back(c, r);
-    if (close)
+    if (why == QIO_CLOSE)
         wait_idle(c);
 }
 
@@ -295,27 +303,16 @@ struct disk_channel *vms_disk_of(struct qio_channel *q)
 
 const struct block_volume *vms_disk_volume(const struct disk_channel *c) { return c->disk; }
 
-cond_t vms_disk_assign(const struct vms_device *d, bool readable, bool writable,
-                       struct qio_channel **out)
+/* A channel to an open file, whose reference it takes over; v: the disk that it is, or NULL. After
+ * an error the caller has the reference. */
+static cond_t make_channel(struct file *f, const struct block_volume *v, bool readable,
+                           bool writable, struct qio_channel **out)
 {
-    const struct block_volume *v = block_volume(d->unit);
     uint16_t account = pool_account();
-    struct disk_channel *c;
-    struct file *f;
-    int err;
+    struct disk_channel *c = npp_alloc_charged(sizeof(*c), account);
 
-    if (!v)
-        return SS$_NOSUCHDEV;
-    err = file_open(d->path, v->disk->read_only ? O_RDONLY : O_RDWR, 0, &f);
-    if (err)
-        return err == -ENOMEM || err == -ENFILE ? SS$_INSFMEM : SS$_NOSUCHDEV;
-    c = npp_alloc_charged(sizeof(*c), account);
-    if (!c || disk_file_volume(f) != v) {
-        file_unref(f);
-        if (c)
-            npp_free_charged(c, sizeof(*c), account);
-        return c ? SS$_NOSUCHDEV : SS$_INSFMEM;
-    }
+    if (!c)
+        return SS$_INSFMEM;
     memset(c, 0, sizeof(*c));
     c->qio = (struct qio_channel){.device = &disk_device,
                                   .refs = 1,
@@ -331,84 +328,163 @@ cond_t vms_disk_assign(const struct vms_device *d, bool readable, bool writable,
     return SS$_NORMAL;
 }
 
-/* ---- $QIO ---- */
-
-/* Memory that is not private: through the file, at once. All blocks are there: fewer bytes mean an
-   error. */
-static cond_t do_now(struct disk_channel *c, struct disk_request *r, bool write, vaddr_t buffer,
-                     uint32_t n, uint64_t at)
+cond_t vms_disk_assign(const struct vms_device *d, bool readable, bool writable,
+                       struct qio_channel **out)
 {
-    long done = write ? c->file->ops->write_at(c->file, buffer, n, at)
-                      : c->file->ops->read_at(c->file, buffer, n, at);
-
-    if (done == -EFAULT || done == -ENOMEM || done == -EINTR) {
-        drop(r);
-        return done == -EFAULT ? SS$_ACCVIO : done == -ENOMEM ? SS$_INSFMEM : SS$_ABORT;
-    }
-    event_post_self(&r->event,
-                    answer_of(done == (long)n ? SS$_NORMAL : SS$_PARITY, (uint64_t)MAX(done, 0)));
-    return SS$_NORMAL;
-}
-
-static cond_t begin(struct disk_channel *c, struct disk_request *r, bool write, vaddr_t buffer,
-                    uint32_t n, uint64_t at)
-{
-    cond_t status;
+    const struct block_volume *v = block_volume(d->unit);
+    cond_t status = SS$_NOSUCHDEV;
+    struct file *f;
     int err;
 
-    block_transfer_begin(&r->transfer, c->disk, write ? BLOCK_WRITE : BLOCK_READ, at,
-                         transfer_done);
-    err = block_transfer_add(&r->transfer, buffer, n);
-    if (err == -EOPNOTSUPP) {
-        block_transfer_end(&r->transfer, false);
+    if (!v)
+        return SS$_NOSUCHDEV;
+    err = file_open(d->path, v->disk->read_only ? O_RDONLY : O_RDWR, 0, &f);
+    if (err)
+        return err == -ENOMEM || err == -ENFILE ? SS$_INSFMEM : SS$_NOSUCHDEV;
+    if (disk_file_volume(f) == v)
+        status = make_channel(f, v, readable, writable, out);
+    if (status != SS$_NORMAL)
+        file_unref(f);
+    return status;
+}
+
+cond_t vms_file_assign(uint64_t fd, struct qio_channel **out)
+{
+    struct fd_use u = fd_get(process_self()->files, fd);
+    const struct block_volume *v = u.file ? disk_file_volume(u.file) : NULL;
+    uint32_t mode = u.file ? u.file->flags & (O_ACCMODE | O_PATH) : O_PATH;
+    cond_t status = SS$_NOTFILEDEV;
+
+    if (!(mode & O_PATH) && (v || u.file->ops == &regular_ops)) {
+        file_ref(u.file);
+        status = make_channel(u.file, v, mode != O_WRONLY, mode != O_RDONLY, out);
+        if (status != SS$_NORMAL)
+            file_unref(u.file);
+    }
+    fd_put(u);
+    return status;
+}
+
+/* ---- $QIO ---- */
+
+cond_t disk_place(const struct disk_channel *c, uint64_t block, uint64_t n, bool write,
+                  uint64_t *at)
+{
+    const struct block_disk *d;
+    uint64_t size;
+
+    if (!c->disk) { /* virtual blocks of a file count from 1 */
+        *at = (block - 1) * DISK_BLOCK;
+        return block && block <= (uint64_t)INT64_MAX / DISK_BLOCK ? SS$_NORMAL : SS$_ILLBLKNUM;
+    }
+    d = c->disk->disk;
+    size = c->disk->sectors << d->sector_shift;
+    *at = block * DISK_BLOCK;
+    if (block > size / DISK_BLOCK || n > size - *at || (*at & (d->sector_bytes - 1)))
+        return SS$_ILLBLKNUM;
+    return write && d->read_only ? SS$_WRITLCK : SS$_NORMAL;
+}
+
+/* A disk, or a regular file. */
+static long read_file(struct file *f, vaddr_t buffer, uint32_t n, uint64_t at)
+{
+    return f->ops == &regular_ops ? inode_read_user(f->inode, at, buffer, n)
+                                  : f->ops->read_at(f, buffer, n, at);
+}
+
+static long write_file(struct file *f, vaddr_t buffer, uint32_t n, uint64_t at)
+{
+    return f->ops == &regular_ops ? regular_written(f, inode_write_user(f->inode, at, buffer, n))
+                                  : f->ops->write_at(f, buffer, n, at);
+}
+
+/* All blocks of a disk are there: fewer bytes mean an error. A file ends somewhere. */
+uint64_t disk_do_now(struct disk_channel *c, bool write, vaddr_t buffer, uint32_t n, uint64_t at,
+                     cond_t *fault)
+{
+    long done = write ? write_file(c->file, buffer, n, at) : read_file(c->file, buffer, n, at);
+    cond_t status = done == (long)n                     ? SS$_NORMAL
+                    : done >= 0 && !write && !c->disk   ? SS$_ENDOFFILE
+                    : done == -ENOSPC || done == -EFBIG ? SS$_DEVICEFULL
+                                                        : SS$_PARITY;
+
+    *fault = done == -EFAULT                          ? SS$_ACCVIO
+             : done == -ENOMEM                        ? SS$_INSFMEM
+             : done == -EINTR || done == -ERESTARTSYS ? SS$_ABORT
+                                                      : SS$_NORMAL;
+    return disk_answer(status, (uint64_t)MAX(done, 0));
+}
+
+cond_t disk_may(const struct disk_channel *c, bool physical, bool virtual)
+{
+    uint64_t has;
+
+    if (!c->disk)
+        return virtual ? SS$_NORMAL : SS$_ILLIOFUNC;
+    has = process_privileges(process_self());
+    return has & (physical ? (uint64_t)PRV$M_PHY_IO : PRV_LOGICAL) ? SS$_NORMAL : SS$_NOPRIV;
+}
+
+static cond_t do_now(struct disk_channel *c, struct qio_request *r, bool write, vaddr_t buffer,
+                     uint32_t n, uint64_t at)
+{
+    cond_t fault;
+    uint64_t answer = disk_do_now(c, write, buffer, n, at, &fault);
+
+    if (fault == SS$_NORMAL)
+        event_post_self(&r->event, answer);
+    else
+        drop(r);
+    return fault;
+}
+
+static cond_t begin(struct disk_channel *c, struct qio_request *r, bool write, vaddr_t buffer,
+                    uint32_t n, uint64_t at)
+{
+    struct block_transfer *t = &r->disk.transfer;
+    cond_t status;
+    int err = -EOPNOTSUPP;
+
+    if (c->disk) {
+        block_transfer_begin(t, c->disk, write ? BLOCK_WRITE : BLOCK_READ, at, disk_transfer_done);
+        err = block_transfer_add(t, buffer, n);
+    }
+    if (err == -EOPNOTSUPP) { /* also for memory that is not private */
+        block_transfer_end(t, false);
         return do_now(c, r, write, buffer, n, at);
     }
     status = err == -EFAULT   ? SS$_ACCVIO
              : err == -ENOMEM ? SS$_INSFMEM
              : err            ? SS$_ABORT
-                              : submit(r, write);
+                              : disk_submit(&r->disk, write);
     if (status != SS$_NORMAL)
         drop(r);
     return status;
 }
 
-/* May the process use this function? */
-static cond_t check(const struct disk_channel *c, const struct vms_qio *q, bool physical,
-                    bool write)
-{
-    uint64_t has = process_privileges(process_self());
-
-    if (q->modifiers)
-        return SS$_ILLIOFUNC;
-    if (!(has & (physical ? (uint64_t)PRV$M_PHY_IO : PRV_LOGICAL)))
-        return SS$_NOPRIV;
-    return (write ? c->qio.writable : c->qio.readable) ? SS$_NORMAL : SS$_NOPRIV;
-}
-
 /* P1, P2: the buffer; P3: number of the first block. */
-static cond_t transfer(struct disk_channel *c, const struct vms_qio *q, bool physical, bool write)
+static cond_t transfer(struct disk_channel *c, const struct vms_qio *q, bool physical, bool virtual,
+                       bool write)
 {
-    const struct block_disk *d = c->disk->disk;
-    uint64_t size = c->disk->sectors << d->sector_shift, at = q->p[2] * BLOCK;
-    uint32_t n = (uint32_t)q->p[1];
-    struct disk_request *r;
-    cond_t status = check(c, q, physical, write), bad = SS$_NORMAL;
+    uint32_t n = (uint32_t)q->p[1], unit = c->disk ? c->disk->disk->sector_bytes : 1;
+    struct qio_request *r;
+    uint64_t at;
+    cond_t status = q->modifiers ? SS$_ILLIOFUNC : disk_may(c, physical, virtual), bad;
 
+    if (status == SS$_NORMAL && !(write ? c->qio.writable : c->qio.readable))
+        status = SS$_NOPRIV;
     if (status != SS$_NORMAL)
         return status;
-    if ((n & (d->sector_bytes - 1)) || n > LENGTH_MAX)
+    if ((n & (unit - 1)) || n > LENGTH_MAX)
         return SS$_IVBUFLEN;
     if (!user_range_ok(q->p[0], n))
         return SS$_ACCVIO;
-    if (q->p[2] > size / BLOCK || n > size - at || (at & (d->sector_bytes - 1)))
-        bad = SS$_ILLBLKNUM;
-    else if (write && d->read_only)
-        bad = SS$_WRITLCK;
+    bad = disk_place(c, q->p[2], n, write, &at);
     status = make(c, q, &r);
     if (status != SS$_NORMAL)
         return status;
     if (bad != SS$_NORMAL || !n) {
-        event_post_self(&r->event, answer_of(bad, 0));
+        event_post_self(&r->event, disk_answer(bad, 0));
         return SS$_NORMAL;
     }
     return begin(c, r, write, q->p[0], n, at);
@@ -420,15 +496,17 @@ cond_t vms_qio_disk(struct qio_channel *q, const struct vms_qio *a)
 
     switch (a->function) {
     case IO$_READVBLK:
+        return transfer(c, a, false, true, false);
     case IO$_READLBLK:
-        return transfer(c, a, false, false);
+        return transfer(c, a, false, false, false);
     case IO$_WRITEVBLK:
+        return transfer(c, a, false, true, true);
     case IO$_WRITELBLK:
-        return transfer(c, a, false, true);
+        return transfer(c, a, false, false, true);
     case IO$_READPBLK:
-        return transfer(c, a, true, false);
+        return transfer(c, a, true, false, false);
     case IO$_WRITEPBLK:
-        return transfer(c, a, true, true);
+        return transfer(c, a, true, false, true);
     default:
         return SS$_ILLIOFUNC;
     }

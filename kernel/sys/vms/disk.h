@@ -12,6 +12,9 @@ struct disk_channel;
 /* A channel to the disk d. SS$_NORMAL, SS$_NOSUCHDEV, SS$_INSFMEM. */
 cond_t vms_disk_assign(const struct vms_device *d, bool readable, bool writable,
                        struct qio_channel **out);
+/* A channel to the open file, regular or a disk, that descriptor fd has, for the directions that it
+   was opened for. SS$_NORMAL; SS$_NOTFILEDEV: it is something else; SS$_INSFMEM. */
+cond_t vms_file_assign(uint64_t fd, struct qio_channel **out);
 /* The disk of a channel, NULL: it leads to none. Any IPL. */
 struct disk_channel *vms_disk_of(struct qio_channel *c);
 const struct block_volume *vms_disk_volume(const struct disk_channel *c);

@@ -74,6 +74,16 @@ static void disk_noted(const struct block_volume *v, struct facts *f)
             *s = (char)(*s - 'a' + 'A');
 }
 
+/* What a channel of sys$open to a file leads to: a device without a name, as the file system may
+   have none. */
+static void file_noted(struct facts *f)
+{
+    *f = (struct facts){.characteristics = DEV$M_AVL | DEV$M_IDV | DEV$M_ODV | DEV$M_RND,
+                        .class = DC$_DISK,
+                        .buffer_size = BLOCK_SECTOR};
+    str_copy(f->name, "_FILE:", sizeof(f->name));
+}
+
 /* ---- which device ---- */
 
 static cond_t channel_noted(struct qio_channel *c, struct facts *f)
@@ -82,8 +92,10 @@ static cond_t channel_noted(struct qio_channel *c, struct facts *f)
 
     if (b)
         mailbox_noted(b, f);
-    else if (vms_disk_of(c))
+    else if (vms_disk_of(c) && vms_disk_volume(vms_disk_of(c)))
         disk_noted(vms_disk_volume(vms_disk_of(c)), f);
+    else if (vms_disk_of(c))
+        file_noted(f);
     else
         terminal_noted(container_of(c, struct terminal_channel, qio)->file, f);
     qio_channel_unref(c);

@@ -234,6 +234,7 @@ static const struct item {
     {SYI$_USED_GBLSECTCNT, 4, TABLE(SECTIONS, USE)},
     {SYI$_USED_GBLSECTMAX, 4, TABLE(SECTIONS, PEAK)},
     {SYI$_MEMSIZE, 4, from_memory, 0},
+    {SYI$_MAXBOBMEM, 4, PARAMETER(MAXBOBMEM)},
     {SYI$_PAGE_SIZE, 4, from_layout, PAGE_BYTES},
     {SYI$_PTES_PER_PAGE, 4, from_layout, PTES},
     {SYI$_MAXPROCESSCNT, 4, from_layout, PROCESSES},

@@ -47,7 +47,7 @@ void terminal_request_drop(struct terminal_request *r);
 /* Read, once the request's file and buffer are set. SS$_NORMAL; SS$_NOPRIV: the channel is closed.
    The request is not the caller's any more. */
 cond_t terminal_read(struct terminal_channel *c, struct terminal_request *r, uint64_t seconds);
-void terminal_cancel(struct qio_channel *q, bool close);
+void terminal_cancel(struct qio_channel *q, enum qio_cancel why);
 
 /* What a file that is used as a device is. */
 struct terminal_facts {

@@ -306,14 +306,14 @@ static struct terminal_request *take_read(struct terminal_channel *c, struct fil
     return r;
 }
 
-void terminal_cancel(struct qio_channel *q, bool close)
+void terminal_cancel(struct qio_channel *q, enum qio_cancel why)
 {
     struct terminal_channel *c = container_of(q, struct terminal_channel, qio);
     struct terminal_request *r;
     struct file *f;
     bool post;
 
-    if (close) {
+    if (why != QIO_CANCEL) {
         ipl_t ipl = spin_lock(&terminal_lock);
 
         c->closed = true;

@@ -2,11 +2,11 @@
 #ifndef BUFOBJDEF_H
 #define BUFOBJDEF_H
 
-#include <megalith/missing.h>
+#include <gen64def.h>
 
 struct _bufobj {
     unsigned int bufobj$l_handle[2];
-} MEGA_NOT_HERE;
+};
 typedef struct _generic_64 BUFOBJ_HANDLE;
 
 #endif

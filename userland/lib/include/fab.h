@@ -1,4 +1,4 @@
-/* File access blocks of RMS, which is not implemented. */
+/* File access blocks (fabdef.h). */
 #ifndef FAB_H
 #define FAB_H
 

@@ -31,6 +31,9 @@
 #define IO$M_READERWAIT  0x400
 #define IO$M_WRITERWAIT  0x800
 
+/* For disks. */
+#define IO$M_NOVCACHE 0x20000
+
 /* For terminals. */
 #define IO$M_TIMED     0x80
 #define IO$M_PURGE     0x800

@@ -65,6 +65,15 @@
 #define VMS_DELMBX 0x1064
 #define VMS_QIO    0x1065 /* block */
 #define VMS_GETDVI 0x1066 /* block */
+/* Of the C library: a channel to the open file of a descriptor (sys$open). */
+#define MEGA_SYS_FILE_CHANNEL 0x1067
+
+/* Buffer objects and Fast I/O. */
+#define VMS_CREATE_BUFOBJ_64 0x1070 /* block */
+#define VMS_DELETE_BUFOBJ    0x1071
+#define VMS_IO_SETUP         0x1072
+#define VMS_IO_PERFORM       0x1073
+#define VMS_IO_CLEANUP       0x1074
 
 /* Processes. */
 #define VMS_DELPRC 0x1050

@@ -7,6 +7,7 @@
 #define RTL_QIO_H
 
 #include <ints.h>
+#include <iosadef.h>
 #include <iosbdef.h>
 #include <rtl/event.h>
 #include <rtl/optional.h>
@@ -40,6 +41,23 @@ int sys$getdvi(unsigned int efn, unsigned short chan, void *devnam, void *itmlst
 int sys$getdviw(unsigned int efn, unsigned short chan, void *devnam, void *itmlst,
                 struct _iosb *iosb, mega_ast_routine astadr, unsigned __int64 astprm,
                 unsigned __int64 nullarg);
+
+/* Buffer objects and Fast I/O. */
+int sys$create_bufobj_64(void *start_va_64, unsigned __int64 length_64, unsigned int acmode,
+                         unsigned int flags, void **return_va_64,
+                         unsigned __int64 *return_length_64, void *buffer_handle_64);
+/* The same for a pair of pointers, to the first and the last byte. */
+int sys$create_bufobj(void *inadr, void *retadr, unsigned int acmode, unsigned int flags,
+                      void *buffer_handle);
+int sys$delete_bufobj(void *buffer_handle);
+/* astadr gets the address of the status area. */
+int sys$io_setup(unsigned int func, void *bufobj, void *iosobj, void *astadr,
+                 unsigned __int64 flags, unsigned __int64 *return_fandle);
+int sys$io_perform(unsigned __int64 fandle, unsigned short chan, struct _iosa *iosadr, void *bufadr,
+                   unsigned __int64 buflen, unsigned __int64 devdata);
+int sys$io_performw(unsigned __int64 fandle, unsigned short chan, struct _iosa *iosadr,
+                    void *bufadr, unsigned __int64 buflen, unsigned __int64 devdata);
+int sys$io_cleanup(unsigned __int64 fandle);
 
 #define MEGA_QIO(f, efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6, ...) \
     (f)(efn, chan, func, (struct _iosb *)(unsigned __int64)(iosb),                      \
