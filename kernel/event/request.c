@@ -47,7 +47,8 @@ bool event_timer_charge(struct event_owner *o) { return charge(&o->ntimers, time
 
 void event_limits(uint32_t asts, uint32_t timers, struct event_counts *c)
 {
-    *c = (struct event_counts){.ast_limit = asts ? asts : (uint32_t)sysparam(SYSPARAM_PQL_DASTLM),
+    *c = (struct event_counts){.enabled = true,
+                               .ast_limit = asts ? asts : (uint32_t)sysparam(SYSPARAM_PQL_DASTLM),
                                .timer_limit = timers ? timers
                                                      : (uint32_t)sysparam(SYSPARAM_PQL_DTQELM)};
 }
@@ -57,6 +58,10 @@ void event_counts(const struct event_owner *o, struct event_counts *c)
     event_limits(o->ast_limit, o->timer_limit, c);
     c->asts = __atomic_load_n(&o->nasts, __ATOMIC_RELAXED);
     c->timers = __atomic_load_n(&o->ntimers, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < CLUSTERS_LOCAL; i++)
+        c->flags[i] = __atomic_load_n(&o->local[i].flags, __ATOMIC_RELAXED);
+    c->active = __atomic_load_n(&o->active, __ATOMIC_RELAXED);
+    c->enabled = !__atomic_load_n(&o->disabled, __ATOMIC_RELAXED);
 }
 
 /* ---- requests ---- */

@@ -94,6 +94,7 @@ void thread_sums_add(struct thread_sums *sum, const struct thread *t)
     cpu_time_add(&sum->used, thread_cpu_time(t));
     sum->switches += __atomic_load_n(&t->switches, __ATOMIC_RELAXED);
     sum->unaligned += __atomic_load_n(&t->unaligned, __ATOMIC_RELAXED);
+    sum->disk_requests += __atomic_load_n(&t->disk_requests, __ATOMIC_RELAXED);
 }
 
 static bool add_one(struct uthread *u, void *arg)
@@ -186,7 +187,7 @@ static void wake_last_locked(struct process *p)
 
 struct thread_sums threads_sums_locked(const struct process *p, bool *more)
 {
-    struct thread_sums sum = {.used = p->ended};
+    struct thread_sums sum = {.used = p->ended, .disk_requests = p->disk_requests};
     const struct list *l = &p->threads;
 
     for (unsigned n = 0; n < THREADS_SUMMED && (l = list_next(&p->threads, l)) != NULL; n++) {
@@ -210,7 +211,7 @@ struct thread_sums threads_sums_self(void)
     struct thread_sums sum = threads_sums_locked(p, &more);
 
     if (more)
-        sum = (struct thread_sums){.used = p->ended};
+        sum = (struct thread_sums){.used = p->ended, .disk_requests = p->disk_requests};
     spin_unlock(&process_lock, ipl);
     if (more)
         for_each(p, add_one, &sum);
@@ -226,7 +227,7 @@ bool threads_sums_of(uint32_t pid, uint64_t start_ns, struct thread_sums *sum)
     if (there)
         *sum = threads_sums_locked(p, &more);
     if (more && p->leaving < p->nthreads) {
-        *sum = (struct thread_sums){.used = p->ended};
+        *sum = (struct thread_sums){.used = p->ended, .disk_requests = p->disk_requests};
         p->walkers++; /* pinned: its last thread waits */
     } else {
         more = false;

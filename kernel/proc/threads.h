@@ -51,7 +51,7 @@ static inline struct uthread *uthread_next_locked(const struct process *p, const
 /* What a process's threads have used and done together. */
 struct thread_sums {
     struct cpu_time used;
-    uint64_t switches, unaligned;
+    uint64_t switches, unaligned, disk_requests;
 };
 /* Add what t has used and done. */
 void thread_sums_add(struct thread_sums *sum, const struct thread *t);

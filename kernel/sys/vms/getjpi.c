@@ -9,6 +9,7 @@
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/jpidef.h"
+#include "kernel/base/abi/psldef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/statedef.h"
 #include "kernel/base/abi/vadef.h"
@@ -32,6 +33,7 @@
 #include "sysman/params.h"
 
 #define USERNAME_LENGTH 12
+#define USER_MODE       (1u << PSL$C_USER) /* a bit for each access mode */
 #define PAGELETS        (PAGE_SIZE / 512)
 #define FLAGS           0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word in an item list */
 #define FLAGS_ALL \
@@ -43,11 +45,13 @@ struct facts {
     uint64_t files_limit, io, start_ns;
     uint32_t master, subprocesses, job_subprocesses, job_limit, flags;
     uint32_t asts_left, ast_limit, timers_left, timer_limit;
+    uint32_t cpu_limit, flags_0, flags_1, asts_active, asts_enabled;
     struct qio_counts io_counts;
     uint64_t privileges, authorised, permanent;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
-    struct cpu_time used; /* of all threads; only if an item asks for it */
-    uint64_t zero;        /* of what does not exist here, and so was never used */
+    struct cpu_time used; /* of all threads; only if an item asks for it, as the next field */
+    uint64_t disk_requests;
+    uint64_t zero; /* of what does not exist here, and so was never used */
     char name[sizeof(((struct process *)NULL)->name)];
     char image[VMS_ANSWER_MAX + 1]; /* the path, or the beginning of a longer one */
     struct aspace *aspace;          /* a reference, or NULL if the process is exiting */
@@ -57,16 +61,30 @@ static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, 
 
 /* ---- which process ---- */
 
-static uint32_t state_of(const struct thread *t)
+/* Of the oldest thread. Process table lock held. */
+static uint32_t state_of(const struct process *p, const struct uthread *u)
 {
+    const struct thread *t = u->thread;
+    uint32_t waits = __atomic_load_n(&u->vms_wait, __ATOMIC_RELAXED);
+
     switch (__atomic_load_n(&t->state, __ATOMIC_RELAXED)) {
     case THREAD_RUNNING:
         return SCH$C_CUR;
     case THREAD_WAITING:
-        return SCH$C_LEF;
+        break;
     default:
         return SCH$C_COM;
     }
+    if (p->sig && __atomic_load_n(&p->sig->stopped, __ATOMIC_RELAXED))
+        return SCH$C_SUSP;
+    if (__atomic_load_n(&t->wants_name, __ATOMIC_RELAXED))
+        return SCH$C_MWAIT;
+    if (waits)
+        return waits;
+    if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED))
+        return SCH$C_HIB;
+    return __atomic_load_n(&t->interruptible, __ATOMIC_RELAXED) == WAIT_INTERRUPTIBLE ? SCH$C_LEF
+                                                                                      : SCH$C_MWAIT;
 }
 
 /* What the process may have, and has left. Process table lock held. */
@@ -80,6 +98,10 @@ static void note_quotas(const struct process *p, struct facts *f)
         event_counts(o, &c);
     else
         event_limits(k->limits.asts, k->limits.timers, &c);
+    f->flags_0 = c.flags[0];
+    f->flags_1 = c.flags[1];
+    f->asts_active = c.active ? USER_MODE : 0;
+    f->asts_enabled = c.enabled ? USER_MODE : 0;
     f->ast_limit = c.ast_limit;
     f->asts_left = c.ast_limit - MIN(c.asts, c.ast_limit);
     f->timer_limit = c.timer_limit;
@@ -96,7 +118,9 @@ static void note_quotas(const struct process *p, struct facts *f)
    held. */
 static void note_facts(const struct process *p, struct facts *f)
 {
-    const struct thread *t = process_first_thread_locked(p)->thread;
+    const struct uthread *u = process_first_thread_locked(p);
+    const struct thread *t = u->thread;
+    uint64_t cpu_limit = rlimit_soft(p, RLIMIT_CPU);
 
     *f = (struct facts){.pid = p->pid,
                         .owner = p->kin.owner ? p->kin.owner->pid
@@ -105,7 +129,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .uic_group = process_uic_group(p),
                         .uic_member = process_uic_member(p),
                         .uid = process_uid(p),
-                        .state = state_of(t),
+                        .state = state_of(p, u),
                         .priority = vms_base_priority(p),
                         .cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED),
                         .home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED),
@@ -113,6 +137,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .mode = terminal_device_locked(p) ? JPI$K_INTERACTIVE : JPI$K_OTHER,
                         .job_type = terminal_device_locked(p) ? JPI$K_LOCAL : JPI$K_DETACHED,
                         .files_limit = rlimit_soft(p, RLIMIT_NOFILE),
+                        .cpu_limit = cpu_limit < UINT32_MAX / 100 ? (uint32_t)cpu_limit * 100 : 0,
                         .io = load(&p->io),
                         .start_ns = p->start_ns,
                         .privileges = process_privileges(p),
@@ -210,12 +235,12 @@ static void user_name(struct vms_answer *a, const struct facts *f)
     memcpy(a->bytes, name, n);
 }
 
-enum kind { LONG, SMALL, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, OTHER };
+enum kind { LONG, SMALL, QUAD, PAGES, BYTES, TEXT, FREE_LONG, FREE_QUAD, TICKS, SUM, OTHER };
 
 #define FACT(field) offsetof(struct facts, field)
 
 /* `from` is the offset of a field of struct facts, of 32 bits if SMALL; of FREE_* the number of a
-   region; of TICKS the modes. */
+   region; of TICKS the modes; of SUM that of a sum over all threads. */
 static const struct item {
     uint16_t code;
     uint8_t kind;
@@ -249,7 +274,12 @@ static const struct item {
     {JPI$_INITIAL_THREAD_PID, SMALL, FACT(pid)},
     {JPI$_FILLM, LONG, FACT(files_limit)},
     {JPI$_BUFIO, LONG, FACT(io)},
-    {JPI$_DIRIO, LONG, FACT(zero)},
+    {JPI$_DIRIO, SUM, FACT(disk_requests)},
+    {JPI$_ASTACT, SMALL, FACT(asts_active)},
+    {JPI$_ASTEN, SMALL, FACT(asts_enabled)},
+    {JPI$_EFCS, SMALL, FACT(flags_0)},
+    {JPI$_EFCU, SMALL, FACT(flags_1)},
+    {JPI$_CPULIM, SMALL, FACT(cpu_limit)},
     {JPI$_PAGEFLTS, LONG, FACT(faults)},
     {JPI$_PPGCNT, PAGES, FACT(private_pages)},
     {JPI$_GPGCNT, PAGES, FACT(global_pages)},
@@ -306,6 +336,7 @@ static void answer(const struct item *item, const struct facts *f, struct vms_an
 
     switch ((enum kind)item->kind) {
     case LONG:
+    case SUM:
         return longword(a, *(const uint64_t *)field);
     case SMALL:
         return longword(a, *(const uint32_t *)field);
@@ -358,7 +389,7 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
     return vms_item_answer(item, &a);
 }
 
-/* If an item asks for CPU time, find it, once for all items. It stays 0 if the process has ended
+/* If an item asks for sums over all threads, find them, once for all items. They stay 0 if the process has ended
    meanwhile. */
 static void note_cpu_time(const struct vms_item_list *list, struct facts *f)
 {
@@ -367,9 +398,11 @@ static void note_cpu_time(const struct vms_item_list *list, struct facts *f)
     for (unsigned i = 0; i < list->count; i++) {
         const struct item *item = item_of(list->item[i].code);
 
-        if (item && item->kind == TICKS) {
-            if (threads_sums_of((uint32_t)f->pid, f->start_ns, &sums))
+        if (item && (item->kind == TICKS || item->kind == SUM)) {
+            if (threads_sums_of((uint32_t)f->pid, f->start_ns, &sums)) {
                 f->used = sums.used;
+                f->disk_requests = sums.disk_requests;
+            }
             return;
         }
     }
