@@ -454,7 +454,8 @@ static void mailboxes_as_files(void)
 {
     char device[16], units[32];
     int in_unit, out_unit;
-    unsigned short in = mailbox("SUB_IN", 512, &in_unit), out = mailbox("SUB_OUT", ACC$K_TERMLEN, &out_unit);
+    unsigned short in = mailbox("SUB_IN", 512, &in_unit),
+                   out = mailbox("SUB_OUT", ACC$K_TERMLEN, &out_unit);
     STRING image = string(IMAGE), output = string("SUB_OUT"), null = string("_nla0:"), input;
 
     snprintf(device, sizeof(device), "_MBA%d:", in_unit);

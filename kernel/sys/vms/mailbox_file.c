@@ -105,10 +105,10 @@ static long mailbox_file_write(struct file *f, vaddr_t ubuf, size_t n)
         w.buffer = ubuf + done;
         w.length = length;
         status = mailbox_send(f->priv, own_pid(), &w, &interrupted);
-        err = interrupted              ? -ERESTARTSYS
-              : status != SS$_NORMAL   ? error_of(status)
-              : thread_killed()        ? -EINTR
-                                       : 0;
+        err = interrupted            ? -ERESTARTSYS
+              : status != SS$_NORMAL ? error_of(status)
+              : thread_killed()      ? -EINTR
+                                     : 0;
         if (!interrupted && status == SS$_NORMAL)
             done += length + ended;
     }
