@@ -580,10 +580,7 @@ int main(int argc, char **argv)
 
 
 def test_statuses_and_faults_of_posix(tmp_path: Path) -> None:
-    """_POSIX_EXIT, and sources without headers of OpenVMS, keep the statuses of C.
-
-    In a program of OpenVMS a fault is a condition, also if it has no handler of conditions.
-    """
+    """_POSIX_EXIT, and sources without headers of OpenVMS, keep the statuses of C, and faults."""
     source = tmp_path / "three.c"
     source.write_text("#include <ssdef.h>\nint main(void) { return 3; }\n")
     command = [TOP / "scripts/cc", source, "-o"]

@@ -53,9 +53,9 @@ static unsigned arithmetic(int code)
     }
 }
 
-/* The reason mask of an access violation. Its bits 0 and 1 are about page tables with lengths, which
- * Alpha does not have, 3 and 4 about vectors; bit 2 says that the access was to write. A fetch of
- * an instruction is none, and its code cannot be looked at. */
+/* The reason mask of an access violation. Its bits 0 and 1 are about page tables with lengths,
+ * which Alpha does not have, 3 and 4 about vectors; bit 2 says that the access was to write. A
+ * fetch of an instruction is none, and its code cannot be looked at. */
 static int64_t reason_mask(uintptr_t pc, uintptr_t va)
 {
     uint32_t op;

@@ -389,8 +389,8 @@ static cond_t write_item(const struct vms_item *item, const void *facts)
     return vms_item_answer(item, &a);
 }
 
-/* If an item asks for sums over all threads, find them, once for all items. They stay 0 if the process has ended
-   meanwhile. */
+/* If an item asks for sums over all threads, find them, once for all items. They stay 0 if the
+   process has ended meanwhile. */
 static void note_cpu_time(const struct vms_item_list *list, struct facts *f)
 {
     struct thread_sums sums;
