@@ -146,7 +146,8 @@ void block_submit(struct block_request *r)
     ipl_t ipl = spin_lock(&d->lock);
     bool now;
 
-    thread_self()->disk_requests++;
+    __atomic_store_n(&thread_self()->disk_requests, thread_self()->disk_requests + 1,
+                     __ATOMIC_RELAXED);
     r->place = d->places++;
     if (d->failed) {
         finish_locked(r, -EIO);

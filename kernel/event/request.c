@@ -261,7 +261,7 @@ cond_t event_enable_asts(struct event_owner *o, bool enable)
     ipl_t ipl = spin_lock(&o->lock);
     bool was = !o->disabled;
 
-    o->disabled = !enable;
+    __atomic_store_n(&o->disabled, !enable, __ATOMIC_RELAXED);
     event_ask_locked(o);
     spin_unlock(&o->lock, ipl);
     return was ? SS$_WASSET : SS$_WASCLR;
@@ -284,7 +284,7 @@ bool event_take_ast(struct event_owner *o, struct event_ast *ast)
     if (!o->disabled && !o->active && o->target == thread_self() && !list_empty(&o->asts)) {
         r = list_entry(list_pop_head(&o->asts), struct event_request, link);
         *ast = (struct event_ast){r->astadr, r->astprm};
-        o->active = true;
+        __atomic_store_n(&o->active, true, __ATOMIC_RELAXED);
         event_ask_locked(o);
     }
     spin_unlock(&o->lock, ipl);
@@ -298,7 +298,7 @@ void event_ast_over(struct event_owner *o, bool from_any)
     ipl_t ipl = spin_lock(&o->lock);
 
     if (from_any || o->target == thread_self())
-        o->active = false;
+        __atomic_store_n(&o->active, false, __ATOMIC_RELAXED);
     event_ask_locked(o);
     spin_unlock(&o->lock, ipl);
 }
