@@ -564,8 +564,23 @@ def test_what_the_shell_learns_of_an_end(tmp_path: Path) -> None:
     assert done.text.splitlines() == lines
 
 
-def test_statuses_of_posix(tmp_path: Path) -> None:
-    """_POSIX_EXIT, and sources without headers of OpenVMS, keep the statuses of C."""
+OWN_HANDLER = """
+#include <signal.h>
+#include <ssdef>
+#include <stdlib>
+static void mine(int number) { _Exit(number); }
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        signal(SIGSEGV, mine);
+    *(volatile int *)8 = 1;
+    return SS$_NORMAL;
+}
+"""
+
+
+def test_statuses_and_faults_of_posix(tmp_path: Path) -> None:
+    """_POSIX_EXIT, and sources without headers of OpenVMS, keep the statuses of C, and faults."""
     source = tmp_path / "three.c"
     source.write_text("#include <ssdef.h>\nint main(void) { return 3; }\n")
     command = [TOP / "scripts/cc", source, "-o"]
@@ -573,11 +588,18 @@ def test_statuses_of_posix(tmp_path: Path) -> None:
     subprocess.run([*command, tmp_path / "information"], check=True)
     source.write_text("int main(void) { return 3; }\n")
     subprocess.run([*command, tmp_path / "plain"], check=True)
-    names = ("three", "information", "plain")
+    source.write_text("int main(void) { return *(volatile int *)8; }\n")
+    subprocess.run([*command, tmp_path / "plain_fault"], check=True)
+    source.write_text(OWN_HANDLER)
+    subprocess.run([*command, tmp_path / "fault"], check=True)
+    names = ("three", "information", "plain", "plain_fault", "fault")
     added = [word for name in names for word in ("--add", str(tmp_path / name))]
-    script = "; ".join(f"/{name}; echo $?" for name in names)
+    script = "; ".join(f"/{name}; echo $?" for name in (*names, "fault own"))
     done = run_guest("/bin/sh", "-c", script, options=added).expect(SUCCESS)
-    assert done.text.split() == ["3", "0", "3"]
+    assert done.text.split() == ["3", "0", "3", "139", "4", "11"]
+    reports = re.findall(r"^(\S+ \(\d+\): .*|%SYSTEM.*)$", done.console, re.MULTILINE)
+    assert {report.split()[0] for report in reports} == {"plain_fault", "%SYSTEM-F-ACCVIO,"}
+    assert "reason mask=04, virtual address=0000000000000008, PC=" in reports[-1]
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,8 @@ static inline bool submit(struct block_request *r, struct block_disk *d)
     ipl_t ipl = spin_lock(&d->lock);
     bool write = r->kind == BLOCK_WRITE;
 
-    thread_self()->disk_requests++;
+    __atomic_store_n(&thread_self()->disk_requests, thread_self()->disk_requests + 1,
+                     __ATOMIC_RELAXED);
     r->place = d->places++;
     if (write && !d->failed)
         list_add_tail(&d->writes, &r->order);

@@ -177,6 +177,8 @@ void event_ast_over(struct event_owner *o, bool from_any);
 /* ASTs outstanding, and the limit; likewise timer requests. For display. */
 struct event_counts {
     uint32_t asts, ast_limit, timers, timer_limit;
+    uint32_t flags[2];    /* local event flags 0 to 31, 32 to 63 */
+    bool active, enabled; /* an AST routine runs; ASTs are delivered */
 };
 void event_counts(const struct event_owner *o, struct event_counts *c);
 /* Those of a process that has no owner yet, and is to get these limits (event_set_limits). */

@@ -39,8 +39,8 @@ struct event_owner {
     uint32_t refs;         /* atomic */
     uint16_t account;      /* charged for this structure; constant */
     bool closed;           /* the process has ended; lock */
-    bool disabled;         /* $SETAST(0); lock */
-    bool active;           /* an AST routine runs; lock */
+    bool disabled;         /* $SETAST(0); atomic: written under lock */
+    bool active;           /* an AST routine runs; likewise */
     bool absorbing;        /* a thread completes a posted request; atomic: written under lock */
     bool asked;            /* atomic: `target` has something to do; written under lock */
     uint32_t image;        /* number of programs so far; lock */

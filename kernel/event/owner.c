@@ -50,7 +50,8 @@ void event_retarget(struct event_owner *o, const struct thread *from, struct thr
 
     if (o->target == from) {
         o->target = to;
-        o->active = false; /* a routine that ran will not return */
+        __atomic_store_n(&o->active, false,
+                         __ATOMIC_RELAXED); /* a routine that ran will not return */
         event_ask_locked(o);
     }
     spin_unlock(&o->lock, ipl);
@@ -82,7 +83,8 @@ static void run_down(struct event_owner *o, bool end)
 
     o->image++;
     o->closed = end;
-    o->disabled = o->active = false;
+    __atomic_store_n(&o->disabled, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&o->active, false, __ATOMIC_RELAXED);
     if (end)
         o->target = NULL;
     spin_unlock(&o->lock, ipl);

@@ -47,7 +47,8 @@ bool event_timer_charge(struct event_owner *o) { return charge(&o->ntimers, time
 
 void event_limits(uint32_t asts, uint32_t timers, struct event_counts *c)
 {
-    *c = (struct event_counts){.ast_limit = asts ? asts : (uint32_t)sysparam(SYSPARAM_PQL_DASTLM),
+    *c = (struct event_counts){.enabled = true,
+                               .ast_limit = asts ? asts : (uint32_t)sysparam(SYSPARAM_PQL_DASTLM),
                                .timer_limit = timers ? timers
                                                      : (uint32_t)sysparam(SYSPARAM_PQL_DTQELM)};
 }
@@ -57,6 +58,10 @@ void event_counts(const struct event_owner *o, struct event_counts *c)
     event_limits(o->ast_limit, o->timer_limit, c);
     c->asts = __atomic_load_n(&o->nasts, __ATOMIC_RELAXED);
     c->timers = __atomic_load_n(&o->ntimers, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < CLUSTERS_LOCAL; i++)
+        c->flags[i] = __atomic_load_n(&o->local[i].flags, __ATOMIC_RELAXED);
+    c->active = __atomic_load_n(&o->active, __ATOMIC_RELAXED);
+    c->enabled = !__atomic_load_n(&o->disabled, __ATOMIC_RELAXED);
 }
 
 /* ---- requests ---- */
@@ -256,7 +261,7 @@ cond_t event_enable_asts(struct event_owner *o, bool enable)
     ipl_t ipl = spin_lock(&o->lock);
     bool was = !o->disabled;
 
-    o->disabled = !enable;
+    __atomic_store_n(&o->disabled, !enable, __ATOMIC_RELAXED);
     event_ask_locked(o);
     spin_unlock(&o->lock, ipl);
     return was ? SS$_WASSET : SS$_WASCLR;
@@ -279,7 +284,7 @@ bool event_take_ast(struct event_owner *o, struct event_ast *ast)
     if (!o->disabled && !o->active && o->target == thread_self() && !list_empty(&o->asts)) {
         r = list_entry(list_pop_head(&o->asts), struct event_request, link);
         *ast = (struct event_ast){r->astadr, r->astprm};
-        o->active = true;
+        __atomic_store_n(&o->active, true, __ATOMIC_RELAXED);
         event_ask_locked(o);
     }
     spin_unlock(&o->lock, ipl);
@@ -293,7 +298,7 @@ void event_ast_over(struct event_owner *o, bool from_any)
     ipl_t ipl = spin_lock(&o->lock);
 
     if (from_any || o->target == thread_self())
-        o->active = false;
+        __atomic_store_n(&o->active, false, __ATOMIC_RELAXED);
     event_ask_locked(o);
     spin_unlock(&o->lock, ipl);
 }

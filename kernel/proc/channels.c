@@ -77,11 +77,31 @@ static void delete_name(const struct mailbox_name *n)
         (void)lnm_delete(&who, in, name, PSL$C_USER);
 }
 
+/* The mailbox b, of which the caller has a reference, has lost a channel. */
+static void mailbox_left(struct mailbox *b)
+{
+    struct mailbox_name name;
+
+    if (mailbox_gone_name(b, &name) && process_self() && process_self()->names)
+        delete_name(&name);
+    mailbox_unref(b);
+}
+
+void process_channel_drop(struct qio_channel *c)
+{
+    struct mailbox *b = mailbox_of(c);
+
+    if (b)
+        mailbox_ref(b);
+    qio_channel_drop(c, QIO_CLOSE);
+    if (b)
+        mailbox_left(b);
+}
+
 cond_t process_channel_deassign(struct qio_channels *t, uint32_t number, enum qio_cancel why)
 {
     struct qio_channel *c = qio_channel_get(t, number);
     struct mailbox *b = c ? mailbox_of(c) : NULL;
-    struct mailbox_name name;
     cond_t status;
 
     if (!c)
@@ -90,11 +110,8 @@ cond_t process_channel_deassign(struct qio_channels *t, uint32_t number, enum qi
         mailbox_ref(b);
     qio_channel_unref(c);
     status = qio_channel_deassign(t, number, why);
-    if (b) {
-        if (mailbox_gone_name(b, &name))
-            delete_name(&name);
-        mailbox_unref(b);
-    }
+    if (b)
+        mailbox_left(b);
     return status;
 }
 

@@ -17,6 +17,9 @@ void process_channels_end(struct process *p);
  * its last channel goes its logical name, if the process sees the table that it is in. IPL 0, no
  * locks. */
 cond_t process_channel_deassign(struct qio_channels *t, uint32_t number, enum qio_cancel why);
+/* The same for a channel without a number, by whoever has it; the name stays if that is no process
+ * with logical names. IPL 0, no locks. */
+void process_channel_drop(struct qio_channel *c);
 /* The tables in which $CREMBX defines the names of mailboxes, and the translation of a name. */
 #define MAILBOX_TABLE(permanent) ((permanent) ? "LNM$PERMANENT_MAILBOX" : "LNM$TEMPORARY_MAILBOX")
 #define MAILBOX_DEVICE_BYTES     12u

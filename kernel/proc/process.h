@@ -179,6 +179,12 @@ struct process {
 static inline struct process *process_self(void) { return thread_self()->process; }
 
 /* Words of a process's identity, each read as one atomic word (creds.h). */
+/* One more read or write of p, the current process. Of those that several threads count at the same
+ * moment one may be missed. */
+static inline void process_count_io(struct process *p)
+{
+    __atomic_store_n(&p->io, __atomic_load_n(&p->io, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
 static inline uint32_t process_uid(const struct process *p)
 {
     return __atomic_load_n(&p->uid, __ATOMIC_RELAXED);

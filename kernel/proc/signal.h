@@ -100,6 +100,8 @@ struct uthread {
     uint32_t tid;
     bool restore_saved; /* sigsuspend: `saved` is to become the mask again; own thread */
     bool vfork_done;    /* atomic: its vfork child no longer uses the address space */
+    uint8_t vms_wait;   /* SCH$C_ state, while a service of OpenVMS waits, else 0; own thread;
+                           atomic: $GETJPI shows it */
     uint32_t alt_flags; /* the alternate stack, with the next two fields; own thread */
     vaddr_t alt_sp;
     uint64_t alt_size;

@@ -53,6 +53,7 @@ static void init(struct mailbox *b, const struct mailbox_who *who, const struct 
     memset(b, 0, sizeof(*b));
     spin_init(&b->lock, "mailbox", RANK_MAILBOX, IPL_ASTDEL);
     wait_queue_init(&b->room, "room in a mailbox");
+    wait_queue_init(&b->lines, "message in a mailbox");
     b->refs = 1;
     b->maxmsg = r->maxmsg;
     b->bufquo = r->bufquo;

@@ -103,6 +103,18 @@ struct mailbox_write {
 cond_t mailbox_write(struct qio_channel *c, const struct mailbox_who *who,
                      const struct qio_completion *done, const struct mailbox_write *w,
                      bool *interrupted);
+/* The same without requests, for files (kernel/sys/vms/mailbox_file.c).
+ *
+ * Take one message and write it with a line feed behind it to r->buffer; of a message for which
+ * r->length (not 0) is too short the next call takes the rest. *got: bytes, 0 for a mark of the end
+ * of the file. now: SS$_ENDOFFILE if there is no message. *interrupted: by a signal or an AST.
+ * SS$_NORMAL; SS$_ACCVIO: the message is lost. */
+cond_t mailbox_receive(struct qio_channel *c, uint32_t pid, const struct mailbox_read *r,
+                       uint32_t *got, bool *interrupted);
+/* Write a message or a mark, without waiting for its reader. SS$_NORMAL; SS$_MBTOOSML; SS$_MBFULL
+ * (norswait); SS$_ACCVIO, SS$_INSFMEM, SS$_NOPRIV; *interrupted while it waits for room. */
+cond_t mailbox_send(struct qio_channel *c, uint32_t pid, const struct mailbox_write *w,
+                    bool *interrupted);
 /* Ask for one AST when a message comes for which no read waits (writes), or a read for which there
  * is no message (!writes); at once if there is one already. astadr 0: no more of them by this
  * channel. */

@@ -30,8 +30,9 @@ struct mailbox {
     uint32_t name_length;           /* of its logical name; atomic: set once, after the name */
     char name[MAILBOX_NAME_MAX];
     struct qio_channels *charged; /* with bufquo bytes, or NULL; with a reference; constant */
-    uint32_t used;          /* atomic: bytes of messages, those included that are being read */
-    struct wait_queue room; /* writers that wait for it */
+    uint32_t used;           /* atomic: bytes of messages, those included that are being read */
+    struct wait_queue room;  /* writers that wait for it */
+    struct wait_queue lines; /* threads that wait for a message in mailbox_receive() */
     /* All below: lock. */
     uint32_t users[SIDES];        /* channels of each side */
     uint32_t nkept[SIDES];        /* requests on the three lists of a side below, together */

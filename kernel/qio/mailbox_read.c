@@ -42,19 +42,33 @@ static bool finish(struct event_request *e)
     return true;
 }
 
-/* Take a whole message for r; its writer's request is complete. Lock held. */
-static void take_locked(struct mailbox *b, struct io_request *r, struct mailbox_message *m)
+/* Take a whole message, for the process pid; its writer's request is complete. Lock held. */
+static void take_out_locked(struct mailbox *b, struct mailbox_message *m, uint32_t pid)
 {
     struct io_request *w = m->writer;
 
     mailbox_unqueue_locked(b, m);
-    list_add_tail(&r->taken, &m->link);
     if (!w)
         return;
     m->writer = NULL;
     w->message = NULL;
     mailbox_detach_locked(b, w);
-    event_post(&w->event, qio_status(SS$_NORMAL, m->length, r->pid));
+    event_post(&w->event, qio_status(SS$_NORMAL, m->length, pid));
+}
+
+static void take_locked(struct mailbox *b, struct io_request *r, struct mailbox_message *m)
+{
+    take_out_locked(b, m, r->pid);
+    list_add_tail(&r->taken, &m->link);
+}
+
+/* Take the first n bytes of what is left of m, which stays queued with a reference more. Lock
+ * held. */
+static void take_part_locked(struct mailbox *b, struct mailbox_message *m, uint32_t n)
+{
+    __atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
+    m->start += n;
+    b->nbytes -= n;
 }
 
 /* Give r the first message. Lock held. */
@@ -88,12 +102,10 @@ static bool serve_stream_locked(struct mailbox *b, struct io_request *r)
         if (n == mailbox_message_rest(m)) {
             take_locked(b, r, m);
         } else {
-            __atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
             r->last = m;
             r->last_start = m->start;
             r->last_count = n;
-            m->start += n;
-            b->nbytes -= n;
+            take_part_locked(b, m, n);
         }
         m = mailbox_first_locked(b);
     }
@@ -196,4 +208,80 @@ cond_t mailbox_read(struct qio_channel *q, const struct mailbox_who *who,
         event_post_self(&r->event, r->answer);
         return SS$_NORMAL;
     }
+}
+
+/* ---- lines ---- */
+
+/* What a caller of mailbox_receive() has taken. */
+struct line {
+    struct mailbox_message *m; /* with a reference; NULL: nothing */
+    uint32_t start, count;     /* its bytes */
+    bool end;                  /* the last of them: a line feed follows */
+};
+
+/* Take of the first message what fits into n bytes with a line feed, unless requests wait for
+ * it. */
+static bool take_line(struct mailbox *b, uint32_t pid, uint64_t n, struct line *l)
+{
+    ipl_t ipl = spin_lock(&b->lock);
+    struct mailbox_message *m = list_empty(&b->reads) ? mailbox_first_locked(b) : NULL;
+    uint32_t rest = m ? mailbox_message_rest(m) : 0;
+
+    *l = (struct line){.m = m};
+    if (m) {
+        l->start = m->start;
+        l->end = n > rest;
+        l->count = l->end ? rest : (uint32_t)n;
+        if (l->end)
+            take_out_locked(b, m, pid);
+        else
+            take_part_locked(b, m, l->count);
+    }
+    spin_unlock(&b->lock, ipl);
+    return m != NULL;
+}
+
+/* Take a line, waiting for it. False: interrupted. */
+static bool wait_for_line(struct mailbox *b, uint32_t pid, uint64_t n, struct line *l)
+{
+    bool taken = false;
+    struct waiter w;
+
+    mailbox_post_all(b, &b->attention[READERS], 0); /* it is a read that finds no message */
+    do {
+        wait_enqueue(&b->lines, &w);
+        taken = take_line(b, pid, n, l);
+    } while (!taken && wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER) == 0);
+    wait_finish(&w);
+    return taken;
+}
+
+cond_t mailbox_receive(struct qio_channel *q, uint32_t pid, const struct mailbox_read *r,
+                       uint32_t *got, bool *interrupted)
+{
+    static const char line_feed = '\n';
+    struct mailbox *b = mailbox_channel_of(q)->box;
+    struct line l;
+    bool lost;
+
+    *got = 0;
+    if (!take_line(b, pid, r->length, &l)) {
+        if (r->now)
+            return SS$_ENDOFFILE;
+        *interrupted = !wait_for_line(b, pid, r->length, &l);
+    }
+    /* Threads that wait are woken one at a time, for each message: also for one that a thread which
+     * gives up was woken for, or of which a part is left. */
+    (void)wake_one(&b->lines);
+    if (!l.m)
+        return SS$_NORMAL;
+    if (!l.m->eof) {
+        lost = copyout(r->buffer, l.m->bytes + l.start, l.count) != 0 ||
+               (l.end && copyout(r->buffer + l.count, &line_feed, 1) != 0);
+        *got = l.count + l.end;
+    } else {
+        lost = false;
+    }
+    mailbox_message_unref(l.m);
+    return lost ? SS$_ACCVIO : SS$_NORMAL;
 }

@@ -38,6 +38,7 @@ static enum outcome put(struct mailbox *b, struct mailbox_channel *c, struct mai
 static void announce(struct mailbox *b, enum outcome outcome)
 {
     mailbox_deliver(b);
+    (void)wake_one(&b->lines);
     if (outcome == QUEUED)
         mailbox_post_all(b, &b->attention[WRITERS], 0);
 }
@@ -104,6 +105,37 @@ cond_t mailbox_write(struct qio_channel *q, const struct mailbox_who *who,
     if (status == SS$_NORMAL)
         return write_message(c, w, m, r);
     mailbox_message_unref(m);
+    return status;
+}
+
+cond_t mailbox_send(struct qio_channel *q, uint32_t pid, const struct mailbox_write *w,
+                    bool *interrupted)
+{
+    struct mailbox_channel *c = mailbox_channel_of(q);
+    uint32_t length = w->eof ? 0 : (uint32_t)MIN(w->length, (uint64_t)UINT32_MAX);
+    uint32_t cost;
+    struct mailbox_message *m;
+    enum outcome outcome;
+    cond_t status;
+
+    if (length > c->box->maxmsg || mailbox_message_cost(c->box, length) > c->box->bufquo)
+        return SS$_MBTOOSML;
+    cost = mailbox_message_cost(c->box, length);
+    status = mailbox_wait_for_room(c, cost, w->norswait, interrupted);
+    if (status != SS$_NORMAL || *interrupted)
+        return status;
+    m = mailbox_message_make(c->box, length, pid);
+    if (!m)
+        return SS$_INSFMEM;
+    m->eof = w->eof;
+    if (length && copyin(m->bytes, w->buffer, length) != 0)
+        status = SS$_ACCVIO;
+    else if ((outcome = put(c->box, c, m, NULL, false)) == CLOSED)
+        status = SS$_NOPRIV;
+    if (status != SS$_NORMAL)
+        mailbox_message_unref(m);
+    else
+        announce(c->box, outcome);
     return status;
 }
 

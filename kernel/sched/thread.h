@@ -76,7 +76,7 @@ struct thread {
     struct thread *next_dead; /* link of the list of dead threads; atomic */
     uint64_t stack_base;      /* of the stack to free, 0 for one in the kernel's image; constant */
     uint64_t unaligned;       /* user unaligned accesses fixed up; own thread */
-    uint64_t disk_requests;   /* made by it; own thread; others read the word */
+    uint64_t disk_requests;   /* made by it; own thread; others read it atomically */
     /* Records of failure injection (mm/phys/failure.h): `failure` while it is armed for this
        thread, `failing` while allocations are being counted, else NULL. Own thread. */
     struct failure *failing, *failure;

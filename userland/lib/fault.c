@@ -1,16 +1,19 @@
-/* Faults of the program as conditions: signals of POSIX are caught once a handler was established,
- * unless the program has caught them itself. */
+/* Faults of the program as conditions: signals of POSIX are caught from the start, in programs that
+ * scripts/cc links as those of OpenVMS, or else once a handler was established, unless the program
+ * has caught them itself. */
 #include "handlers.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <ssdef.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <stsdef.h>
 #include <ucontext.h>
 #include <unwind.h>
 
-#define PS_USER 0x1b
+#define PS_USER      0x1b
+#define REASON_WRITE 4
 
 /* Looks for the frame that was interrupted: its code is at pc, and its CFA is known one frame
  * further out. */
@@ -51,6 +54,22 @@ static unsigned arithmetic(int code)
     }
 }
 
+/* The reason mask of an access violation. Its bits 0 and 1 are about page tables with lengths,
+ * which Alpha does not have, 3 and 4 about vectors; bit 2 says that the access was to write. A
+ * fetch of an instruction is none, and its code cannot be looked at. */
+static int64_t reason_mask(uintptr_t pc, uintptr_t va)
+{
+    uint32_t op;
+
+    if ((va & ~(uintptr_t)3) == (pc & ~(uintptr_t)3))
+        return 0;
+    op = *(const uint32_t *)pc >> 26;
+    /* STW, STB, STQ_U; STF to STT; STL to STQ_C */
+    return (op >= 0x0D && op <= 0x0F) || (op >= 0x24 && op <= 0x27) || (op >= 0x2C && op <= 0x2F)
+               ? REASON_WRITE
+               : 0;
+}
+
 static void caught(int signal, siginfo_t *info, void *context)
 {
     const ucontext_t *uc = context;
@@ -64,7 +83,7 @@ static void caught(int signal, siginfo_t *info, void *context)
     case SIGSEGV:
     case SIGBUS:
         s->quadwords[n++] = info->si_errno == EIO ? SS$_PAGRDERR : SS$_ACCVIO;
-        s->quadwords[n++] = 0; /* the reason is not told */
+        s->quadwords[n++] = reason_mask(place.pc, (uintptr_t)info->si_addr);
         s->quadwords[n++] = (int64_t)info->si_addr;
         break;
     case SIGFPE:
@@ -96,8 +115,11 @@ void mega$catch_faults(void)
     /* Not blocked while it is handled: an unwind leaves the handler, and faults of handlers are
      * conditions too. */
     struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_NODEFER}, old;
+    static atomic_flag done = ATOMIC_FLAG_INIT;
 
+    if (atomic_flag_test_and_set(&done)) /* what the program has set since then is its own */
+        return;
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            sigaction(signals[i], &action, NULL);
+        if (sigaction(signals[i], &action, &old) == 0 && old.sa_handler != SIG_DFL)
+            sigaction(signals[i], &old, NULL);
 }

@@ -86,13 +86,12 @@ static enum form form_of(const struct form_of *table, int code)
 
 static size_t state(uint64_t number, char *line, size_t size)
 {
-    const char *name = number == SCH$C_CUR   ? "CUR"
-                       : number == SCH$C_COM ? "COM"
-                       : number == SCH$C_LEF ? "LEF"
-                                             : NULL;
+    static const char names[][6] = {"",     "COLPG", "MWAIT", "CEF", "PFW", "LEF",  "LEFO", "HIB",
+                                    "HIBO", "SUSP",  "SUSPO", "FPG", "COM", "COMO", "CUR"};
 
-    return (size_t)(name ? snprintf(line, size, "%s", name)
-                         : snprintf(line, size, "%" PRIu64, number));
+    return (size_t)(number && number < sizeof(names) / sizeof(names[0])
+                        ? snprintf(line, size, "%s", names[number])
+                        : snprintf(line, size, "%" PRIu64, number));
 }
 
 /* Privileges one behind the other, none as nothing. */

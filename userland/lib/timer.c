@@ -1,13 +1,17 @@
-/* What has passed since a timer was started: time, CPU time, page faults. */
+/* What has passed since a timer was started: time, CPU time, I/O, page faults. */
 #include "clock.h"
 #include "descriptor.h"
 
 #include <descrip.h>
+#include <efndef.h>
+#include <iledef.h>
+#include <jpidef.h>
 #include <libdef.h>
 #include <pthread.h>
 #include <rtl/fao.h>
 #include <rtl/misc.h>
 #include <ssdef.h>
+#include <starlet.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -33,6 +37,10 @@ static bool used[TIMERS_MAX];
 static struct values now(void)
 {
     struct values v = {{0}};
+    uint32_t buffered, direct;
+    ILE3 items[] = {{sizeof(buffered), JPI$_BUFIO, &buffered, 0},
+                    {sizeof(direct), JPI$_DIRIO, &direct, 0},
+                    {0, 0, 0, 0}};
     struct rusage usage;
     struct timespec t;
 
@@ -42,6 +50,10 @@ static struct values now(void)
     v.of[CPU] = t.tv_sec * TICKS_PER_SECOND + t.tv_nsec / 100;
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         v.of[FAULTS] = usage.ru_minflt + usage.ru_majflt;
+    if (sys$getjpiw(EFN$C_ENF, 0, 0, items, 0, 0, 0) == SS$_NORMAL) {
+        v.of[BUFFERED] = buffered;
+        v.of[DIRECT] = direct;
+    }
     return v;
 }
 

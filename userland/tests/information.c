@@ -8,8 +8,10 @@
 #include <efndef.h>
 #include <fcntl.h>
 #include <iledef.h>
+#include <iodef.h>
 #include <jpidef.h>
 #include <megalith/creds.h>
+#include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <statedef.h>
@@ -263,6 +265,7 @@ static void burn(void)
 static void account(void)
 {
     uint64_t now = (uint64_t)time(0), before, io;
+    unsigned short chan;
     char user[16];
     unsigned short n;
     ILE3 list[] = {{12, JPI$_USERNAME, user, &n}, {0, 0, 0, 0}};
@@ -281,7 +284,21 @@ static void account(void)
     is(jpi(JPI$_INITIAL_THREAD_PID), 1, "INITIAL_THREAD_PID");
     is(jpi(JPI$_PRIB), jpi(JPI$_PRI), "PRIB");
     is(jpi(JPI$_FILLM), (uint64_t)sysconf(_SC_OPEN_MAX), "FILLM");
-    is(jpi(JPI$_DIRIO), 0, "DIRIO: it has used no disk");
+    is(jpi(JPI$_DIRIO), 0, "DIRIO: no disk was used");
+    is(jpi(JPI$_ASTEN), 8, "ASTEN: of user mode");
+    is(jpi(JPI$_ASTACT), 0, "ASTACT: no AST routine runs");
+    sys$setef(5);
+    sys$setef(40);
+    is(jpi(JPI$_EFCS) & 1 << 5, 1 << 5, "EFCS");
+    is(jpi(JPI$_EFCU) & 1 << 8, 1 << 8, "EFCU");
+    is(jpi(JPI$_CPULIM), 0, "CPULIM: there is none");
+    sys$crembx(0, &chan);
+    io = jpi(JPI$_BUFIO);
+    for (int i = 0; i < 20; i++)
+        sys$qiow(EFN$C_ENF, chan, IO$_WRITEVBLK | IO$M_NOW, 0, 0, 0, "x", 1, 0, 0, 0, 0);
+    io = jpi(JPI$_BUFIO) - io;
+    ok(io >= 20 && io < 25, "BUFIO counts 20 writes to a mailbox, and those of comments");
+    sys$dassgn(chan);
     io = jpi(JPI$_BUFIO);
     for (int i = 0; i < 10; i++)
         if (write(fd, "x", 1) != 1)
@@ -395,6 +412,61 @@ static void processors(void)
 
 /* ---- other processes ---- */
 
+/* A child that waits in each way. */
+static void states(void)
+{
+    static const struct {
+        int state;
+        const char *name;
+    } ways[] = {{SCH$C_HIB, "hibernates"},
+                {SCH$C_CEF, "waits for a common event flag"},
+                {SCH$C_LEF, "waits for a local one"},
+                {SCH$C_MWAIT, "waits for room in a mailbox"},
+                {SCH$C_SUSP, "is suspended"}};
+    struct dsc$descriptor_s cluster = {6, DSC$K_DTYPE_T, DSC$K_CLASS_S, "STATES"};
+    int status;
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        unsigned short chan;
+        pid_t child;
+
+        fflush(stdout);
+        if ((child = fork()) == 0) {
+            switch (ways[i].state) {
+            case SCH$C_HIB:
+                sys$hiber();
+                break;
+            case SCH$C_CEF:
+                sys$ascefc(70, &cluster);
+                sys$waitfr(70);
+                break;
+            case SCH$C_LEF:
+                sys$waitfr(20);
+                break;
+            case SCH$C_MWAIT:
+                sys$crembx(0, &chan, 100, 100);
+                while (sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | IO$M_NOW, 0, 0, 0, "x", 1, 0, 0, 0,
+                               0) == SS$_NORMAL)
+                    ;
+                break;
+            default:
+                pause();
+            }
+            _exit(1);
+        }
+        if (ways[i].state == SCH$C_SUSP)
+            kill(child, SIGSTOP);
+        value = 0;
+        for (int n = 0; n < 1000 && value != (uint64_t)ways[i].state; n++) {
+            usleep(10000);
+            jpi_of((unsigned)child, JPI$_STATE);
+        }
+        is(value, ways[i].state, "a process that %s", ways[i].name);
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+}
+
 static void others(void)
 {
     struct dsc$descriptor_s name = {11, DSC$K_DTYPE_T, DSC$K_CLASS_S, "information"};
@@ -415,6 +487,7 @@ static void others(void)
         jpi_of((unsigned)child, JPI$_STATE);
     }
     is(value, SCH$C_LEF, "the child waits for an event");
+    states();
     is_status(jpi_of((unsigned)child, JPI$_P0_FIRST_FREE_VA_64), SS$_NORMAL,
               "an item of the child's P0 is returned");
     is(value, PAGE, "P0 of the child is empty");

@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <ssdef.h>
 #include <starlet.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,8 @@ static __attribute__((noipa)) void read_at(const char *address)
     note(*(const volatile char *)address ? "read" : "read zero");
 }
 
+static bool writing;
+
 static int access_violation(SIGNAL *s, MECHANISM *m)
 {
     const int *array = (const int *)s;
@@ -190,6 +193,7 @@ static int access_violation(SIGNAL *s, MECHANISM *m)
         return SS$_RESIGNAL;
     is(s->chf$l_sig_name, SS$_ACCVIO, "an access violation");
     is(s->chf$l_sig_args, 5, "its arguments");
+    is(array[2], writing ? 4 : 0, "bit 2 of the reason mask is set for a store");
     is(array[3], 0x100, "the address");
     return lib$sig_to_ret(s, m);
 }
@@ -198,6 +202,15 @@ static __attribute__((noipa)) int reads(void)
 {
     lib$establish(access_violation);
     read_at((const char *)0x100);
+    return SS$_NORMAL;
+}
+
+static __attribute__((noipa)) void write_at(char *address) { *(volatile char *)address = 1; }
+
+static __attribute__((noipa)) int writes(void)
+{
+    lib$establish(access_violation);
+    write_at((char *)0x100);
     return SS$_NORMAL;
 }
 
@@ -220,6 +233,8 @@ static void faults(void)
     called[0] = '\0';
     is(reads(), SS$_ACCVIO, "reading where nothing is");
     is_str(called, "", "nothing was read");
+    writing = true;
+    is(writes(), SS$_ACCVIO, "writing there");
     is(divides(zero), SS$_INTDIV, "dividing by zero");
     is(divides(5), 20, "dividing by five");
     for (int i = 0; i < 10000; i++)

@@ -98,6 +98,26 @@ static void child_asks_for_more(void)
     _exit(0);
 }
 
+/* Its input and output are mailboxes, for the C library and for $ASSIGN. */
+static void child_copies_lines(void)
+{
+    STRING names[] = {string("SYS$INPUT"), string("SYS$OUTPUT")};
+    int code = DVI$_UNIT, units[2] = {0};
+    unsigned short chan;
+    char line[100];
+
+    while (fgets(line, sizeof(line), stdin)) {
+        printf("got %s", line);
+        fflush(stdout);
+    }
+    for (int i = 0; i < 2; i++)
+        if (sys$assign(&names[i], &chan, 0, 0) == SS$_NORMAL)
+            lib$getdvi(&code, &chan, 0, &units[i]);
+    printf("%d and %d\nthe end", units[0], units[1]);
+    fflush(stdout);
+    _exit(0);
+}
+
 static int run_as_subprocess(void)
 {
     char order[32] = "";
@@ -111,6 +131,8 @@ static int run_as_subprocess(void)
     }
     if (strcmp(order, "quotas") == 0)
         child_quotas();
+    if (strcmp(order, "lines") == 0)
+        child_copies_lines();
     if (strcmp(order, "more") == 0)
         child_makes_more();
     if (strcmp(order, "larger") == 0)
@@ -395,6 +417,94 @@ static void messages_of_ends(void)
     sys$dassgn(chan);
 }
 
+static unsigned short mailbox(const char *name, int most, int *unit)
+{
+    STRING logical = string(name);
+    int code = DVI$_UNIT;
+    unsigned short chan;
+
+    is_status(sys$crembx(0, &chan, ACC$K_TERMLEN, most, 0, 0, &logical), SS$_NORMAL, "a mailbox");
+    lib$getdvi(&code, &chan, 0, unit);
+    return chan;
+}
+
+static void put_line(unsigned short chan, const char *line)
+{
+    struct _iosb iosb;
+
+    sys$qiow(EFN$C_ENF, chan, line ? IO$_WRITEVBLK | IO$M_NOW : IO$_WRITEOF | IO$M_NOW, &iosb, 0, 0,
+             (void *)line, line ? strlen(line) : 0, 0, 0, 0, 0);
+}
+
+static void got_line(unsigned short chan, const char *expected)
+{
+    char line[ACC$K_TERMLEN + 1];
+    struct _iosb iosb;
+
+    do { /* comments of tap.h come between */
+        sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, line, ACC$K_TERMLEN, 0, 0, 0, 0);
+    } while (iosb.iosb$w_bcnt && line[0] == '#');
+    is(iosb.iosb$w_status, expected ? SS$_NORMAL : SS$_ENDOFFILE, "a message, or the end");
+    line[iosb.iosb$w_bcnt] = '\0';
+    is_str(line, expected ? expected : "", "what it says");
+}
+
+/* The names that $ASSIGN takes. */
+static void mailboxes_as_files(void)
+{
+    char device[16], units[32];
+    int in_unit, out_unit;
+    unsigned short in = mailbox("SUB_IN", 512, &in_unit),
+                   out = mailbox("SUB_OUT", ACC$K_TERMLEN, &out_unit);
+    STRING image = string(IMAGE), output = string("SUB_OUT"), null = string("_nla0:"), input;
+
+    snprintf(device, sizeof(device), "_MBA%d:", in_unit);
+    input = string(device);
+    put_line(in, "lines");
+    put_line(in, "the first line of them, of some length");
+    put_line(in, "");
+    put_line(in, NULL);
+    is_status(sys$creprc(0, &image, &input, &output, &null), SS$_NORMAL, "mailboxes as files");
+    usleep(100000); /* it waits for room */
+    got_line(out, "got the first line of them, of some length");
+    got_line(out, "got ");
+    snprintf(units, sizeof(units), "%d and %d", in_unit, out_unit);
+    got_line(out, units);
+    got_line(out, "the end");
+    got_line(out, NULL);
+    is_status(sys$dassgn(in), SS$_NORMAL, "they go");
+    is_status(sys$dassgn(out), SS$_NORMAL, "likewise");
+}
+
+/* How a process ends whose files cannot be opened. */
+static void devices_as_files(void)
+{
+    static const struct {
+        const char *in, *out;
+        unsigned int final;
+    } ways[] = {{"NL:", "_NLA0:", SS$_NORMAL},
+                {"_MBA4001:", "NL:", SS$_NOSUCHDEV},
+                {"NL:", "nothing$at$all:", SS$_NOSUCHDEV},
+                {"NL:", "SYS$OUTPUT:", SS$_NOSUCHDEV},
+                {"NL:", "_a b", SS$_IVDEVNAM},
+                {"NL:", "/tmp/none/out", SS$_NOSUCHFILE}};
+    STRING image = string("/bin/true");
+    int unit;
+    unsigned short chan = mailbox("SUB_ENDS", 512, &unit);
+    struct accdef m;
+    struct _iosb iosb;
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        STRING in = string(ways[i].in), out = string(ways[i].out);
+
+        is_status(sys$creprc(0, &image, &in, &out, 0, 0, 0, 0, 4, 0, (unsigned short)unit),
+                  SS$_NORMAL, "%s, %s", ways[i].in, ways[i].out);
+        sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, &m, sizeof(m), 0, 0, 0, 0);
+        is_status((int)m.acc$l_finalsts, ways[i].final, "how it ends");
+    }
+    sys$dassgn(chan);
+}
+
 static void names(void)
 {
     STRING image = string(IMAGE), input = string("/tmp/sleeper"), name = string("CLERK");
@@ -600,6 +710,8 @@ int main(void)
     larger_quotas();
     quotas_of_io();
     messages_of_ends();
+    mailboxes_as_files();
+    devices_as_files();
     names();
     hibernation();
     priorities();

@@ -7,6 +7,8 @@
 
 #define JPI$C_LISTEND 0
 
+#define JPI$_EXCVEC                  256
+#define JPI$_FINALEXC                257
 #define JPI$_VIRTPEAK                512
 #define JPI$_WSPEAK                  513
 #define JPI$_USERNAME                514

@@ -53,7 +53,7 @@ static inline long io_call(uint64_t fd, fd_fn fn, uint64_t a, uint64_t b, uint64
 {
     struct process *p = process_self();
 
-    __atomic_store_n(&p->io, __atomic_load_n(&p->io, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    process_count_io(p);
     return fd_call(p->files, fd, fn, a, b, c);
 }
 

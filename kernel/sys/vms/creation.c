@@ -13,7 +13,9 @@
 #include "kernel/lnm/lnm.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/fdtable.h"
+#include "kernel/sys/vms/device.h"
 #include "kernel/sys/vms/lnm.h"
+#include "kernel/sys/vms/mailbox_file.h"
 #include "mm/pool/pool.h"
 
 #define TRANSLATIONS_MOST 10 /* of a name that leads to another one */
@@ -49,6 +51,9 @@ static cond_t condition_of(int err)
     case -EACCES:
     case -EPERM:
         return SS$_NOPRIV;
+    case -ENXIO:
+    case -ENODEV:
+        return SS$_NOSUCHDEV;
     case -ENOMEM:
         return SS$_INSFMEM;
     case -EAGAIN:
@@ -140,21 +145,41 @@ static cond_t install(struct file *f, unsigned fd)
     return condition_of(err < 0 ? err : 0);
 }
 
-/* Open one of the three, unless the process has the caller's. Output is added to a file that
-   exists, so nothing is lost. */
+static uint32_t flags_of(unsigned fd, bool device)
+{
+    if (fd == CREATION_INPUT)
+        return O_RDONLY | O_NOCTTY;
+    return O_WRONLY | O_APPEND | O_NOCTTY | (device ? 0 : O_CREAT);
+}
+
+static cond_t open_device(const struct vms_device *d, unsigned fd, struct file **f)
+{
+    if (d->kind == VMS_DEVICE_MAILBOX)
+        return vms_mailbox_open(d->unit, fd != CREATION_INPUT, f);
+    if (d->kind == VMS_DEVICE_DESCRIPTOR) /* the name of a file that is not there yet */
+        return SS$_NOSUCHDEV;
+    return condition_of(open_path(d->path, flags_of(fd, true), f));
+}
+
+/* Open one of the three, unless the process has the caller's. A name with a colon or an underscore
+ * before it, or a logical name for one, is that of a device, and any other a path. Output is added
+ * to a file that exists, so nothing is lost. */
 static cond_t open_one(struct creation *x, unsigned fd)
 {
     static const char *const names[] = {"SYS$INPUT", "SYS$OUTPUT", "SYS$ERROR"};
     char path[CREATION_NAME_MAX + 1];
+    struct vms_device device;
     struct file *f;
-    cond_t status;
-    int err;
+    bool is_device;
+    cond_t status, found;
 
     if (!x->file[fd][0] && x->keep_files)
         return SS$_NORMAL;
     str_copy(path, x->file[fd][0] ? x->file[fd] : NULL_DEVICE, sizeof(path));
-    translate(path);
-    status = define(names[fd], path);
+    found = vms_device_named(path, sizeof(path), &is_device, &device);
+    if (!is_device)
+        translate(path);
+    status = is_device && found != SS$_NORMAL ? found : define(names[fd], path);
     if (status != SS$_NORMAL)
         return status;
     if (fd == CREATION_ERROR && strcmp(x->file[fd], x->file[CREATION_OUTPUT]) == 0) {
@@ -162,8 +187,9 @@ static cond_t open_one(struct creation *x, unsigned fd)
         file_ref(f);
         return install(f, fd);
     }
-    err = open_path(path, fd == CREATION_INPUT ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND, &f);
-    return err ? condition_of(err) : install(f, fd);
+    status = is_device ? open_device(&device, fd, &f)
+                       : condition_of(open_path(path, flags_of(fd, false), &f));
+    return status == SS$_NORMAL ? install(f, fd) : status;
 }
 
 /* ---- the beginning ---- */

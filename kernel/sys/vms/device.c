@@ -16,8 +16,10 @@
 #include "kernel/block/block.h"
 #include "kernel/proc/channels.h"
 #include "kernel/proc/creds.h"
+#include "kernel/proc/fdtable.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/lnm.h"
+#include "kernel/sys/vms/mailbox_file.h"
 
 #define NAME_MAX LNM$C_NAMLENGTH
 
@@ -25,6 +27,7 @@ struct name {
     char text[NAME_MAX + 1];
     uint32_t length;
     bool terminal; /* not to be translated any more */
+    bool colon;    /* there was one behind it */
 };
 
 static cond_t take(const struct lnm_view *v, void *arg)
@@ -48,6 +51,7 @@ static void cut(struct name *n)
 {
     const char *colon = memchr(n->text, ':', n->length);
 
+    n->colon = colon != NULL;
     if (colon)
         n->length = (uint32_t)(colon - n->text);
 }
@@ -172,27 +176,86 @@ static bool is_device_name(const char *s, uint32_t n)
     return n != 0;
 }
 
+/* The device of a translated name. */
+static cond_t device_named(struct name *n, struct vms_device *d)
+{
+    uint32_t first = 0;
+
+    while (first < n->length && n->text[first] == '_')
+        first++;
+    while (n->length > first && n->text[n->length - 1] == ' ')
+        n->length--;
+    upcase(n->text, n->length);
+    if (!is_device_name(n->text + first, n->length - first))
+        return SS$_IVDEVNAM;
+    return device_of(n->text + first, n->length - first, d) ? SS$_NORMAL : SS$_NOSUCHDEV;
+}
+
+/* One of the first three descriptors, which may have a logical name that leads to a file. */
+static bool is_descriptor(char *s, uint32_t n, struct vms_device *d)
+{
+    upcase(s, n);
+    return device_of(s, n, d) && d->kind == VMS_DEVICE_DESCRIPTOR;
+}
+
+/* A descriptor of a mailbox stands for the mailbox. */
+static void look_through(struct vms_device *d)
+{
+    struct fd_use use = fd_get(process_self()->files, d->unit);
+    uint32_t unit = use.file ? vms_mailbox_file_unit(use.file) : 0;
+
+    fd_put(use);
+    if (unit) {
+        d->kind = VMS_DEVICE_MAILBOX;
+        d->unit = unit;
+    }
+}
+
 cond_t vms_device_find(vaddr_t devnam, struct vms_device *d)
 {
-    struct name n = {.terminal = false};
-    uint32_t first = 0;
+    struct name n = {.terminal = false}, given;
     cond_t status = vms_string(devnam, n.text, sizeof(n.text), &n.length);
 
     if (status != SS$_NORMAL)
         return status == SS$_ACCVIO ? status : SS$_IVDEVNAM;
     if (n.length == 0 || n.length > NAME_MAX)
         return SS$_IVLOGNAM;
+    given = n;
+    cut(&given);
     status = translate(&n);
     if (status != SS$_NORMAL)
         return status;
-    while (first < n.length && n.text[first] == '_')
-        first++;
-    while (n.length > first && n.text[n.length - 1] == ' ')
-        n.length--;
-    upcase(n.text, n.length);
-    if (!is_device_name(n.text + first, n.length - first))
+    if (memchr(n.text, '/', n.length))
+        status = is_descriptor(given.text, given.length, d) ? SS$_NORMAL : SS$_IVDEVNAM;
+    else
+        status = device_named(&n, d);
+    if (status == SS$_NORMAL && d->kind == VMS_DEVICE_DESCRIPTOR)
+        look_through(d);
+    return status;
+}
+
+cond_t vms_device_named(char *name, size_t size, bool *is_device, struct vms_device *d)
+{
+    struct name n = {.length = (uint32_t)strlen(name)};
+    cond_t status;
+
+    *is_device = false;
+    if (!n.length || n.length > NAME_MAX || strchr(name, '/'))
         return SS$_IVDEVNAM;
-    return device_of(n.text + first, n.length - first, d) ? SS$_NORMAL : SS$_NOSUCHDEV;
+    memcpy(n.text, name, n.length);
+    status = translate(&n);
+    if (status != SS$_NORMAL)
+        return status;
+    *is_device = (n.colon || n.text[0] == '_') && !memchr(n.text, '/', n.length);
+    if (!*is_device) { /* a logical name with a colon may be that of a file, too */
+        if (name[strlen(name) - 1] == ':')
+            name[strlen(name) - 1] = '\0';
+        return SS$_IVDEVNAM;
+    }
+    status = device_named(&n, d);
+    n.text[MIN(n.length, NAME_MAX - 1u)] = '\0';
+    (void)format(name, size, "%s:", n.text);
+    return status;
 }
 
 struct mailbox_who vms_mailbox_identity(void)

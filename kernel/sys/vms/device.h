@@ -24,6 +24,11 @@ struct vms_device {
    checked. */
 cond_t vms_device_find(vaddr_t devnam, struct vms_device *d);
 
+/* The same for a name in kernel memory that may also be that of a file: *is_device is whether it,
+   or what it stands for, begins with an underscore or has a colon at its end, and no slash. If so,
+   `name`, of `size` bytes, is set to what it stands for, with a colon; else it has none. */
+cond_t vms_device_named(char *name, size_t size, bool *is_device, struct vms_device *d);
+
 /* The current process, without channels. */
 struct mailbox_who vms_mailbox_identity(void);
 /* With its channels, which are made if it has none. SS$_NORMAL, SS$_INSFMEM. */

@@ -8,6 +8,7 @@
 #include "arch/alpha/hw/trapframe.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/statedef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/io/open_flags.h"
@@ -68,8 +69,12 @@ static cond_t wait_for(uint64_t efn, uint32_t mask, enum event_until until)
     bool interrupted = false;
     cond_t status = SS$_INSFMEM;
 
-    if (o)
+    if (o) {
+        if (vms_efn(efn) >= EVENT_LOCAL_FLAGS && vms_efn(efn) < EVENT_FLAGS)
+            vms_waits_as(SCH$C_CEF);
         status = event_flags_wait(o, vms_efn(efn), mask, until, &interrupted);
+        vms_waits_as(0);
+    }
     return vms_wait_result(status, interrupted);
 }
 

@@ -9,6 +9,7 @@
  */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/jpidef.h"
+#include "kernel/base/abi/psldef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/statedef.h"
 #include "kernel/base/abi/vadef.h"
@@ -32,6 +33,7 @@
 #include "sysman/params.h"
 
 #define USERNAME_LENGTH 12
+#define USER_MODE       (1u << PSL$C_USER) /* a bit for each access mode */
 #define PAGELETS        (PAGE_SIZE / 512)
 #define FLAGS           0xFFFEu /* JPI$_GETJPI_CONTROL_FLAGS as a word in an item list */
 #define FLAGS_ALL \
@@ -43,6 +45,7 @@ struct facts {
     uint64_t files_limit, io, start_ns;
     uint32_t master, subprocesses, job_subprocesses, job_limit, flags;
     uint32_t asts_left, ast_limit, timers_left, timer_limit;
+    uint32_t cpu_limit, flags_0, flags_1, asts_active, asts_enabled;
     struct qio_counts io_counts;
     uint64_t privileges, authorised, permanent;
     uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
@@ -58,16 +61,30 @@ static uint64_t load(const uint64_t *counter) { return __atomic_load_n(counter, 
 
 /* ---- which process ---- */
 
-static uint32_t state_of(const struct thread *t)
+/* Of the oldest thread. Process table lock held. */
+static uint32_t state_of(const struct process *p, const struct uthread *u)
 {
+    const struct thread *t = u->thread;
+    uint32_t waits = __atomic_load_n(&u->vms_wait, __ATOMIC_RELAXED);
+
     switch (__atomic_load_n(&t->state, __ATOMIC_RELAXED)) {
     case THREAD_RUNNING:
         return SCH$C_CUR;
     case THREAD_WAITING:
-        return SCH$C_LEF;
+        break;
     default:
         return SCH$C_COM;
     }
+    if (p->sig && __atomic_load_n(&p->sig->stopped, __ATOMIC_RELAXED))
+        return SCH$C_SUSP;
+    if (__atomic_load_n(&t->wants_name, __ATOMIC_RELAXED))
+        return SCH$C_MWAIT;
+    if (waits)
+        return waits;
+    if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED))
+        return SCH$C_HIB;
+    return __atomic_load_n(&t->interruptible, __ATOMIC_RELAXED) == WAIT_INTERRUPTIBLE ? SCH$C_LEF
+                                                                                      : SCH$C_MWAIT;
 }
 
 /* What the process may have, and has left. Process table lock held. */
@@ -81,6 +98,10 @@ static void note_quotas(const struct process *p, struct facts *f)
         event_counts(o, &c);
     else
         event_limits(k->limits.asts, k->limits.timers, &c);
+    f->flags_0 = c.flags[0];
+    f->flags_1 = c.flags[1];
+    f->asts_active = c.active ? USER_MODE : 0;
+    f->asts_enabled = c.enabled ? USER_MODE : 0;
     f->ast_limit = c.ast_limit;
     f->asts_left = c.ast_limit - MIN(c.asts, c.ast_limit);
     f->timer_limit = c.timer_limit;
@@ -97,7 +118,9 @@ static void note_quotas(const struct process *p, struct facts *f)
    held. */
 static void note_facts(const struct process *p, struct facts *f)
 {
-    const struct thread *t = process_first_thread_locked(p)->thread;
+    const struct uthread *u = process_first_thread_locked(p);
+    const struct thread *t = u->thread;
+    uint64_t cpu_limit = rlimit_soft(p, RLIMIT_CPU);
 
     *f = (struct facts){.pid = p->pid,
                         .owner = p->kin.owner ? p->kin.owner->pid
@@ -106,7 +129,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .uic_group = process_uic_group(p),
                         .uic_member = process_uic_member(p),
                         .uid = process_uid(p),
-                        .state = state_of(t),
+                        .state = state_of(p, u),
                         .priority = vms_base_priority(p),
                         .cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED),
                         .home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED),
@@ -114,6 +137,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .mode = terminal_device_locked(p) ? JPI$K_INTERACTIVE : JPI$K_OTHER,
                         .job_type = terminal_device_locked(p) ? JPI$K_LOCAL : JPI$K_DETACHED,
                         .files_limit = rlimit_soft(p, RLIMIT_NOFILE),
+                        .cpu_limit = cpu_limit < UINT32_MAX / 100 ? (uint32_t)cpu_limit * 100 : 0,
                         .io = load(&p->io),
                         .start_ns = p->start_ns,
                         .privileges = process_privileges(p),
@@ -251,6 +275,11 @@ static const struct item {
     {JPI$_FILLM, LONG, FACT(files_limit)},
     {JPI$_BUFIO, LONG, FACT(io)},
     {JPI$_DIRIO, SUM, FACT(disk_requests)},
+    {JPI$_ASTACT, SMALL, FACT(asts_active)},
+    {JPI$_ASTEN, SMALL, FACT(asts_enabled)},
+    {JPI$_EFCS, SMALL, FACT(flags_0)},
+    {JPI$_EFCU, SMALL, FACT(flags_1)},
+    {JPI$_CPULIM, SMALL, FACT(cpu_limit)},
     {JPI$_PAGEFLTS, LONG, FACT(faults)},
     {JPI$_PPGCNT, PAGES, FACT(private_pages)},
     {JPI$_GPGCNT, PAGES, FACT(global_pages)},

@@ -9,6 +9,7 @@
 #include "kernel/base/abi/iosbdef.h"
 #include "kernel/base/abi/megalith/devices.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/statedef.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/channels.h"
 #include "kernel/sys/vms/args.h"
@@ -42,10 +43,16 @@ static cond_t write_mailbox(struct qio_channel *c, const struct vms_qio *q, bool
                                     .norswait = q->modifiers & IO$M_NORSWAIT,
                                     .check = q->modifiers & IO$M_READERCHECK,
                                     .eof = eof};
+    cond_t status;
 
     if (q->modifiers & ~(uint32_t)(IO$M_NOW | IO$M_NORSWAIT | IO$M_READERCHECK))
         return SS$_ILLIOFUNC;
-    return c->writable ? mailbox_write(c, &q->who, &q->done, &w, interrupted) : SS$_NOPRIV;
+    if (!c->writable)
+        return SS$_NOPRIV;
+    vms_waits_as(SCH$C_MWAIT); /* if the mailbox is full */
+    status = mailbox_write(c, &q->who, &q->done, &w, interrupted);
+    vms_waits_as(0);
+    return status;
 }
 
 /* Attention: P1 is the AST routine, P2 its parameter. Protection: P2. */
@@ -143,6 +150,8 @@ static cond_t begin(uint64_t block, bool *interrupted)
     status = mailbox_of(c)    ? vms_qio_mailbox(c, &q, interrupted)
              : vms_disk_of(c) ? vms_qio_disk(c, &q)
                               : vms_qio_terminal(c, &q, interrupted);
+    if (status == SS$_NORMAL && !*interrupted && !vms_disk_of(c))
+        process_count_io(process_self()); /* requests to disks are counted where they are made */
     qio_channel_unref(c);
     return status;
 }

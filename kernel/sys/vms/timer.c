@@ -6,6 +6,7 @@
 #include "kernel/sched/timer.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/statedef.h"
 #include "kernel/proc/ast.h"
 #include "kernel/proc/cpu_timer.h"
 #include "kernel/sys/vms/args.h"
@@ -198,7 +199,12 @@ cond_t vms_hiber(void)
 {
     struct event_owner *o = process_events();
     bool interrupted = false;
-    cond_t status = o ? event_hibernate(o, &interrupted) : SS$_INSFMEM;
+    cond_t status = SS$_INSFMEM;
 
+    if (o) {
+        vms_waits_as(SCH$C_HIB);
+        status = event_hibernate(o, &interrupted);
+        vms_waits_as(0);
+    }
     return vms_wait_result(status, interrupted);
 }
