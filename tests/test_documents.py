@@ -52,6 +52,10 @@ FOREIGN = {
     "LIB$FREE_VM",
     "PFN_DATA",
     "RDE$C_MIN_USER_ID",
+    "STQ_C",  # instructions of Alpha
+    "STQ_U",
+    "variant_struct",  # VAX C
+    "variant_union",
     "fcntl_locking",  # pages of Linux's manual
     "ioctl_tty",
     "mq_overview",

@@ -3,7 +3,9 @@
  * page table (docs/translation-buffer.md), after the VHPT paper's: customers, their orders, and
  * the items of the orders, found by indices.
  *
- *     queries CUSTOMERS PER_CUSTOMER PER_ORDER QUERIES [SECTION shared|private SERVERS]
+ *     queries CUSTOMERS ORDERS ITEMS QUERIES [SECTION shared|private SERVERS]
+ *
+ * ORDERS are those of each customer, and ITEMS those of each order.
  *
  * With SECTION the cache lies in that memory-resident section, mapped with shared or private page
  * tables, and SERVERS processes ask as many questions each.
