@@ -69,7 +69,7 @@ static void setprv(void)
 
     is(me().privileges, ALL, "process 1 holds every privilege");
     is(me().authorised, ALL, "process 1 is authorised for all privileges");
-    is(me().rights, MEGA_RIGHT_MEM_RESIDENT_USER, "process 1 has every rights identifier");
+    is(me().rights, MEGA_RIGHTS_ALL, "process 1 has every rights identifier");
     mask.prv$v_bypass = 1;
     is(mask.prv$q_quadword, PRV$M_BYPASS, "the bit fields of <prvdef.h> match the masks");
     is((union prvdef){.prv$v_security = 1}.prv$q_quadword, PRV$M_SECURITY, "up to the last one");
