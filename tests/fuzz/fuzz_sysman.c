@@ -45,11 +45,20 @@ enum status parameters_set(const struct command *c)
 {
     int64_t v = 0;
 
-    check(c, 2, 2);
-    if (number(c->word[1], 10, &v) && strspn(c->word[1], "0123456789") == strlen(c->word[1]))
+    check(c, 1, 2);
+    if (c->words == 2 && number(c->word[1], 10, &v) &&
+        strspn(c->word[1], "0123456789") == strlen(c->word[1]))
         fuzz_check((uint64_t)v == strtoull(c->word[1], NULL, 10), "%s is %ld", c->word[1], (long)v);
     return DONE;
 }
+
+enum status parameters_use(const struct command *c) { return check(c, 0, 1), DONE; }
+enum status parameters_write(const struct command *c) { return check(c, 1, 1), DONE; }
+enum status stored_add(const struct command *c) { return check(c, 1, 2), DONE; }
+enum status stored_modify(const struct command *c) { return check(c, 1, 1), DONE; }
+enum status stored_extend(const struct command *c) { return check(c, 1, 2), DONE; }
+enum status stored_remove(const struct command *c) { return check(c, 1, 1), DONE; }
+enum status stored_list(const struct command *c) { return check(c, 0, 1), DONE; }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {

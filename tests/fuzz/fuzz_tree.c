@@ -15,7 +15,7 @@
 // TARGETS: kernel/fs/inode.c kernel/fs/memfs.c
 // TARGETS: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // RUNS: 1500
-// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c
+// SOURCES: mm/pagefile/pagefile.c mm/space/page_in.c mm/object/object_paging.c
 /*
  * Files and directories compared with tree_model.h. The input is read as calls by several users,
  * with paths of a few names, links and dots, absolute or relative to directories that may have been

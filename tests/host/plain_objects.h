@@ -57,6 +57,12 @@ pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
     return PFN_NONE;
 }
 
+int object_page_find(struct mm_object *o, uint64_t offset, pfn_t *out)
+{
+    *out = object_page_try_get(o, offset);
+    return 0;
+}
+
 int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t *out)
 {
     (void)o, (void)offset, (void)access, (void)out;
