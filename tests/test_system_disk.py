@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from lib import gpt
 from lib.guest import Done, run_guest
-from lib.write_log import cut, read_log
+from lib.write_log import Write, cut, read_log
 from megalith.run import image, system_disk
 from megalith.run.command import parser
 from megalith.run.machine import MachineError
@@ -630,7 +630,7 @@ def test_power_cuts(tmp_path: Path) -> None:
     after, seen = b"", set()
     for at in range(len(writes) + 1):
         for _ in range(3):
-            after = cut(before, writes, at, draw)
+            after = cut(before[: 2 * MIB], writes, at, draw)
             done = sum(not write.data for write in writes[:at]) // FLUSHES
             part = after[CONFIG_AT : CONFIG_AT + system_disk.CONFIG_BYTES]
             number, data = copies.newest(part)
@@ -649,37 +649,64 @@ def test_power_cuts(tmp_path: Path) -> None:
     assert f"{len(configuration.reservations)} entries" in done.text
 
 
+def check_cuts(before: bytes, writes: list[Write], floor: int) -> int:
+    """Cut the log of a run that has written the configuration only. What was flushed is never lost,
+    also if the last write is torn. floor: the number before. Returns the one at the end."""
+
+    def number(image: bytes | bytearray) -> int:
+        return copies.newest(bytes(image[CONFIG_AT : CONFIG_AT + system_disk.CONFIG_BYTES]))[0]
+
+    draw = random.Random(5)
+    before = before[: 2 * MIB]
+    image, flushed = bytearray(before), before
+    for at, one in enumerate(writes):
+        assert number(cut(before, writes, at, draw)) >= floor
+        if one.data:
+            torn = bytearray(flushed)
+            torn[one.offset : one.offset + 512] = one.data[:512]
+            assert number(torn) >= floor
+            image[one.offset : one.offset + len(one.data)] = one.data
+        else:
+            flushed = bytes(image)
+            floor = number(image)
+    return floor
+
+
+def long_configuration() -> Configuration:
+    """Longer than a sector, so that it can be torn."""
+    configuration = Configuration()
+    for k in range(20):
+        configuration.reserve(f"LONG{k} 1")
+    return configuration
+
+
 def test_killed_changes(tmp_path: Path) -> None:
-    """Changes are killed at any moment, and the log is cut: what was flushed is never lost."""
-    disk, log = made(tmp_path / "disk"), tmp_path / "log"
-    image = bytearray(disk.read_bytes())
-    before = bytes(image)
-    lines = []
-    for k in range(24):
-        lines += [
-            f"sysman res add E{k} 1 & sleep 0.0{k + 1:02d}",
-            "kill -9 $! 2>/dev/null; wait $!",
-        ]
+    """Changes are killed at any moment."""
+    disk, log = store(made(tmp_path / "disk"), long_configuration()), tmp_path / "log"
+    before = disk.read_bytes()
+    lines = [
+        f"sysman res add E{k} 1 & sleep 0.0{k + 1:02d}; kill -9 $! 2>/dev/null; wait $!"
+        for k in range(24)
+    ]
     options = ("--disk-log", str(log), "--set", "STARTUP_P1=MIN")
     done = guest(disk, *lines, "sysman res add LAST 1", options=options).expect(0)
     number, configuration = configuration_of(disk)
     names = {entry.name for entry in configuration.reservations}
     told = set(re.findall(r"WRITTEN, (\w+) added", done.text))
     assert "LAST" in told and told <= names and 1 < len(told) < 25
-    writes, draw, floor = read_log(log), random.Random(5), 1
-    for at in range(len(writes) + 1):
-        for _ in range(2):
-            after = cut(before, writes, at, draw)
-            part = after[CONFIG_AT : CONFIG_AT + system_disk.CONFIG_BYTES]
-            assert copies.newest(part)[0] >= floor
-        if at == len(writes):
-            break
-        one = writes[at]
-        image[one.offset : one.offset + len(one.data)] = one.data
-        if not one.data:
-            part = bytes(image[CONFIG_AT : CONFIG_AT + system_disk.CONFIG_BYTES])
-            floor = copies.newest(part)[0]
-    assert floor == number
+    assert check_cuts(before, read_log(log), 2) == number
+
+
+def test_copy_that_was_not_flushed(tmp_path: Path) -> None:
+    """As a sysman that is killed before its flush leaves it: the next change makes it safe before
+    it writes over the other copy."""
+    disk, log = store(made(tmp_path / "disk"), long_configuration()), tmp_path / "log"
+    before = disk.read_bytes()
+    third = tmp_path / "third"
+    third.write_bytes(copies.copy(3, long_configuration().to_bytes()))
+    options = ("--disk-log", str(log), "--set", "STARTUP_P1=MIN", "--add", f"{third}:/third")
+    guest(disk, "cat /third >/dev/vda1", "sysman res add X 1", options=options).expect(0)
+    assert check_cuts(before, read_log(log), 2) == configuration_of(disk)[0] == 4
 
 
 # ---- the orderly end ----
@@ -693,7 +720,7 @@ def test_busy_end(tmp_path: Path) -> None:
     lines = (
         "mkdir /disk/d /disk/a /disk/a/b /disk/a/b/c; echo kept >/disk/a/b/c/kept",
         "while :; do ls -l /disk /disk/* /disk/d/* /disk/a/b/c; done >/dev/null 2>&1 &",
-        "k=0; while :; do k=$((k + 1)); echo $k >/disk/d/$((k % 50)); done 2>/dev/null &",
+        "cd /disk/d; k=0; while :; do k=$((k + 1)); echo $k >$((k % 50)); done 2>/dev/null &",
         "sleep 1",
     )
     for validate in (True, False):
