@@ -22,6 +22,16 @@ static void complain(const struct config_param *p, enum sysparam_status why)
                (long)p->value);
 }
 
+/* Of a parameter for this boot. What it would replace counts. */
+static void complain_override(const struct config_param *p, enum sysparam_status why)
+{
+    if (why == SYSPARAM_UNKNOWN)
+        complain(p, why);
+    else
+        printk("sysman: system parameter %s: %ld is out of range and ignored for this boot\n",
+               p->name, (long)p->value);
+}
+
 /* Parse a file of the initrd. False: there is none. */
 static bool read_blob(const void *initrd, size_t nbytes, const char *name, struct config *out)
 {
@@ -56,7 +66,9 @@ static uint32_t records(const struct registry *g, uint32_t at)
     return n;
 }
 
-static void remove_entry(struct registry *g, const struct registry_entry *like)
+/* Find the entry of the name and scope of another one. Returns its records; 0: there is none. */
+static uint32_t find_entry(const struct registry *g, const struct registry_entry *like,
+                           uint32_t *where)
 {
     for (uint32_t at = 0, n; at < g->count; at += n) {
         const struct registry_entry *e = &g->entries[at];
@@ -65,23 +77,28 @@ static void remove_entry(struct registry *g, const struct registry_entry *like)
         if (strcmp(e->name, like->name) != 0 || e->group != like->group ||
             (e->flags & RMD_GROUP) != (like->flags & RMD_GROUP))
             continue;
-        memmove(&g->entries[at], &g->entries[at + n], (g->count - at - n) * sizeof(*e));
-        g->count -= n;
-        return;
+        *where = at;
+        return n;
     }
+    return 0;
 }
 
-/* Entries of the second registry count instead of those of the first that have their names. */
+/* Entries of the second registry count instead of those of the first that have their names, if
+ * there is room for them. */
 static void merge(struct registry *g, const struct registry *more)
 {
     for (uint32_t at = 0, n; at < more->count; at += n) {
+        const struct registry_entry *e = &more->entries[at];
+        uint32_t old = 0, nold = find_entry(g, e, &old);
+
         n = records(more, at);
-        remove_entry(g, &more->entries[at]);
-        if (n > CONFIG_MAX_RESERVED - g->count) {
-            printk("sysman: no room for the entry %s: it is ignored\n", more->entries[at].name);
+        if (n > CONFIG_MAX_RESERVED - g->count + nold) {
+            printk("sysman: no room for the entry %s: it is ignored\n", e->name);
             continue;
         }
-        memcpy(&g->entries[g->count], &more->entries[at], n * sizeof(more->entries[0]));
+        memmove(&g->entries[old], &g->entries[old + nold], (g->count - old - nold) * sizeof(*e));
+        g->count -= nold;
+        memcpy(&g->entries[g->count], e, n * sizeof(*e));
         g->count += n;
     }
 }
@@ -94,7 +111,7 @@ const struct registry *boot_config(const void *initrd, size_t nbytes,
         !disk(&config))
         config.nparams = config.registry.count = 0;
     sysparam_boot_apply(&config, complain);
-    sysparam_boot_apply(&override, complain);
+    sysparam_boot_apply(&override, complain_override);
     merge(&config.registry, &override.registry);
     return &config.registry;
 }

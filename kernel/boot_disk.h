@@ -9,6 +9,7 @@
 enum boot_disk {
     BOOT_DISK_OTHER,   /* not the system disk: it has no configuration partition, as far as known */
     BOOT_DISK_CONFIG,  /* it is, and *out has its configuration */
+    BOOT_DISK_UNREAD,  /* nobody knows: its partition table cannot be read */
     BOOT_DISK_DAMAGED, /* it is, and no copy is good or can be read: *out is empty */
 };
 

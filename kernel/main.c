@@ -276,7 +276,7 @@ void kernel_main(const struct boot_cpus *boot)
     section_pfn_boot();
     resmem_census_boot();
     terminal_boot();
-    virtio_disk_boot();
+    virtio_disk_boot(system_disk_choice());
     ide_boot();
     page_out_boot();
     system_disk_page_file();

@@ -11,9 +11,20 @@
 #include "kernel/io/tree.h"
 #include "kernel/proc/page_file.h"
 #include "kernel/proc/run_hook.h"
+#include "kernel/sched/timer.h"
 #include "sysman/params.h"
 
 _Static_assert(COPY_BYTES <= POLLED_MOST, "a copy is read at once");
+_Static_assert(BLOCK_DISKS <= 32, "one bit for each");
+
+#define END_NS UINT64_C(5000000000) /* that the end waits for what is being read */
+
+/* A set of disks, by number: which of them may be the system disk. The one that the boot has read,
+ * or any one if it was not asked to. Constant after boot, as is the next. */
+static uint32_t may_be_system = UINT32_MAX;
+static uint32_t mounted; /* number of the file system */
+
+uint32_t system_disk_choice(void) { return may_be_system; }
 
 bool system_disk_config(struct config *out)
 {
@@ -21,6 +32,7 @@ bool system_disk_config(struct config *out)
     struct gpt_disk disk = {.read = polled_read, .buf = buf};
     char name[] = "vda";
 
+    may_be_system = 0;
     for (unsigned n = 0; n < BLOCK_DISKS; n++, name[2]++) {
         enum boot_disk found = BOOT_DISK_OTHER;
         int err = polled_begin(n, &disk.sectors, &disk.sector_bytes);
@@ -31,8 +43,10 @@ bool system_disk_config(struct config *out)
             continue; /* its driver will say so */
         found = boot_disk_config(&disk, name, out);
         polled_end();
-        if (found != BOOT_DISK_OTHER)
-            return found == BOOT_DISK_CONFIG;
+        if (found == BOOT_DISK_OTHER)
+            continue;
+        may_be_system = 1u << n; /* also one that was not read: no other stands in for it */
+        return found == BOOT_DISK_CONFIG;
     }
     return false;
 }
@@ -58,14 +72,11 @@ void system_disk_page_file(void)
         complain(v, "the page file cannot be used", err);
 }
 
-/* What the next boot would do otherwise: to replay the journal. Somebody may still use the file
- * system; then it stays mounted, and what was written is made safe (tree_sync()). */
-static void unmount(void)
-{
-    (void)tree_unmount(&(struct io_cred){0}, NULL, SYSTEM_DISK_PATH, false);
-}
+/* The first process has ended, and others still run: they may read on. So nothing is unmounted,
+ * which would let them write into the directory below, and lose that. */
+static void finish(void) { tree_finish(mounted, clock_ns() + END_NS); }
 
-static struct run_hook at_the_end = {.ends = unmount};
+static struct run_hook at_the_end = {.ends = finish};
 
 void system_disk_mount(void)
 {
@@ -81,8 +92,10 @@ void system_disk_mount(void)
         err = ext4_create(v, v->disk->read_only ? 0 : EXT4_WRITE, &fs);
     if (!err && (err = tree_mount(&root, NULL, SYSTEM_DISK_PATH, fs)) != 0)
         fs->end(fs);
-    if (err)
+    if (err) {
         complain(v, "the file system cannot be mounted", err);
-    else
-        run_hook_register(&at_the_end);
+        return;
+    }
+    mounted = fs->dev;
+    run_hook_register(&at_the_end);
 }

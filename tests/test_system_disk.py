@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from lib import gpt
 from lib.guest import Done, run_guest
-from lib.write_log import cut, read_log
+from lib.write_log import Write, cut, read_log
 from megalith.run import image, system_disk
 from megalith.run.command import parser
 from megalith.run.machine import MachineError
 from megalith.run.paths import TOP
 from test_disks import fault
-from test_ext4 import tool
+from test_ext4 import debugfs, tool
 
 from sysman import Configuration, blob, copies
 from sysman.errors import SysmanError
@@ -96,7 +96,9 @@ def test_image_is_sparse(tmp_path: Path) -> None:
     assert disk.stat().st_size > 5 << 30 and disk.stat().st_blocks * 512 < 40 * MIB
 
 
-@pytest.mark.parametrize("how", ["files=1M", "page=100K", "files=", "x=1", "files=32M,,"])
+@pytest.mark.parametrize(
+    "how", ["files=1M", "page=100K", "files=", "x=1", "files=32M,,", "page=33G"]
+)
 def test_wrong_sizes(how: str) -> None:
     with pytest.raises(ValueError):
         system_disk.parse(f"nosuch:{how}")
@@ -105,6 +107,11 @@ def test_wrong_sizes(how: str) -> None:
 def test_no_image_to_read(tmp_path: Path) -> None:
     with pytest.raises(MachineError):
         system_disk.parse(f"{tmp_path}/nosuch:ro").ready()
+    link = tmp_path / "link"
+    link.symlink_to("nosuch")
+    with pytest.raises(MachineError):
+        system_disk.parse(f"{link}:files=16M").ready()
+    assert list(tmp_path.iterdir()) == [link]
 
 
 def test_parameter_of_the_host(tmp_path: Path) -> None:
@@ -118,6 +125,11 @@ def test_parameter_of_the_host(tmp_path: Path) -> None:
 
     assert rads() == 4
     assert rads("--set", "RADS=2") == 2
+    assert rads("--set", "STARTUP_P1=MIN") == 0  # nothing is read from the disk then
+    with disk.open("r+b") as file:
+        file.seek(2 * 512 + 32)
+        file.write(b"\xff" * 7 + b"\x7f" + b"\xff" * 8)
+    assert rads() == 0  # a partition beyond all files
     disk.write_bytes(bytes(MIB))
     assert rads() == 0
 
@@ -307,6 +319,9 @@ def test_work_area(tmp_path: Path) -> None:
         "par set gblpages 2M",
         "par write current",
         "par write active",
+        "par set gblsections 7000 /current",
+        "par write current",  # would lose that
+        "par set gblsections 6000 /current",
         "par use active",
         "par show gblpages",
         "par use default",
@@ -329,7 +344,12 @@ def test_work_area(tmp_path: Path) -> None:
     configuration.set_parameter("GBLSECTIONS=6000")
     configuration.set_parameter("STARTUP_P1=MIN")
     configuration.set_parameter("GBLPAGES=2M")
-    assert configuration_of(disk) == (3, configuration)
+    assert text.count("%SYSMAN-E-CHANGED") == 1
+    assert configuration_of(disk) == (5, configuration)
+    # STARTUP_P1 in force is about this boot: what is stored stays.
+    done = guest(disk, "sysman par write current", options=("--set", "STARTUP_P1=0"))
+    assert "%SYSMAN-I-WRITTEN, 3 parameters" in done.expect(0).text
+    assert configuration_of(disk) == (6, configuration)
 
 
 # ---- for one boot ----
@@ -385,11 +405,12 @@ def test_rescue(tmp_path: Path) -> None:
         "cat /proc/mounts",
         "sysman res list",
         "sysman res remove ALL",
-        "sysman par use default",
-        "sysman par write current",  # of another process: what is in force
-        "sysman par set startup_p1 /default /current",
+        "sysman par write current",  # what is in force is not what was read from the disk
+        "sysman par set physical_memory /default /current",
+        "sysman par set npagedyn /default /current",
     )
     done = guest(disk, *rescue, options=("--set", "STARTUP_P1=MIN")).expect(0)
+    assert "%SYSMAN-E-MINBOOT" in done.text
     assert "There are no memory reservations" in done.text
     assert "/disk" not in done.text
     assert re.search(r"^ALL +SYSGBL +1000000 ", done.text, re.M)
@@ -493,6 +514,73 @@ def test_disk_that_fails_reads(tmp_path: Path) -> None:
     assert partition_of(disk) == before[CONFIG_AT:][: system_disk.CONFIG_BYTES]
 
 
+def faults_at(*sectors: int) -> tuple[str, str]:
+    rules = [fault("read_aio", iotype="read", sector=at) for at in sectors]
+    return "--disk-fault", ",".join(r.replace("error.0", f"error.{k}") for k, r in enumerate(rules))
+
+
+def test_unreadable_copy(tmp_path: Path) -> None:
+    """It may be the newer one, as it is here: it is named, and nothing is written over it."""
+    configuration = Configuration()
+    configuration.reserve("KEPT 8")
+    disk = store(made(tmp_path / "disk"), configuration)
+    before = partition_of(disk)
+    faults = faults_at((CONFIG_AT + copies.room(system_disk.CONFIG_BYTES)) // 512)
+    done = guest(disk, "sysman res list", "sysman res add X 1", "echo on", options=faults).expect(0)
+    assert "vda: copy 2 of the configuration cannot be read" in done.console
+    assert "vda: configuration number 1\n" in done.console
+    assert "copy 2 may be the newer configuration: the other one is shown" in done.text
+    assert "copy 2 may be the newer configuration: nothing is written" in done.text
+    assert "There are no entries on vda1" in done.text and done.text.endswith("on\n")
+    assert partition_of(disk) == before
+    # The older one does not matter: it is what is written next.
+    done = guest(disk, "sysman res add X 1", options=faults_at(CONFIG_AT // 512 + 1)).expect(0)
+    configuration.reserve("X 1")
+    assert configuration_of(disk) == (3, configuration)
+
+
+def test_copy_of_another_version(tmp_path: Path) -> None:
+    """The newer copy is whole, and no configuration that is known here."""
+    disk = made(tmp_path / "disk")
+    write(disk, (copies.room(system_disk.CONFIG_BYTES), copies.copy(2, b"another version")))
+    before = partition_of(disk)
+    done = guest(disk, "sysman res list", "sysman res add X 1", "true").expect(0)
+    assert "copy 2 is newer and whole, but not understood" in done.text
+    assert done.text.count("%SYSMAN-E-STRANGE") == 2 and "WRITTEN" not in done.text
+    assert partition_of(disk) == before
+
+
+def test_disk_whose_table_cannot_be_read(tmp_path: Path) -> None:
+    """It may be the system disk: the next one does not stand in for it."""
+    configuration = Configuration()
+    configuration.set_parameter("GBLSECTIONS=5000")
+    first = made(tmp_path / "first")
+    second = store(made(tmp_path / "second"), configuration)
+    words = ["--disk", str(first), "--disk", str(second)]
+    words += faults_at(1, first.stat().st_size // 512 - 1)
+    script = "sysman par show gblsections; sysman res list 2>&1; show device; cat /proc/mounts"
+    done = run_guest("/bin/sh", "-c", script, options=words, smp=1).expect(0)
+    assert "vda: the disk cannot be read: no configuration is read from it" in done.console
+    assert re.search(r"^GBLSECTIONS +4096 ", done.text, re.M)
+    assert "NOSYSDISK" in done.text and "/disk" not in done.text
+    assert "system disk:" not in done.text and "vdb1" in done.text
+
+
+@pytest.mark.parametrize("left, error", [("echo x >/dev/vda2", "FLUSHERR"), ("true", "WRITEERR")])
+def test_disk_that_fails_flushes(tmp_path: Path, left: str, error: str) -> None:
+    """Of what others have written, and of the copy that counts: nothing is written then."""
+    disk = made(tmp_path / "disk")
+    faults = ("--disk-fault", fault("flush_to_disk", iotype="flush", once="on"))
+    minimal = ("--set", "STARTUP_P1=MIN")
+    lines = (left, "sysman res add X 1", "sysman res list", "sysman res add Y 1")
+    done = guest(disk, *lines, options=faults + minimal).expect(0)
+    assert f"%SYSMAN-E-{error}, vda1: " in done.text
+    assert "There are no entries on vda1" in done.text
+    wanted = Configuration()
+    wanted.reserve("Y 1")
+    assert configuration_of(disk) == (2, wanted)
+
+
 def test_disk_that_fails_writes(tmp_path: Path) -> None:
     disk = made(tmp_path / "disk")
     faults = ("--disk-fault", fault("write_aio", iotype="write"))
@@ -514,6 +602,10 @@ def test_disk_that_does_not_answer(tmp_path: Path) -> None:
 
 # ---- power cuts ----
 
+# Of each change: of the copy that counts, of the new one. The one before them, of what others have
+# left, is not in the log: there is nothing.
+FLUSHES = 2
+
 
 def test_power_cuts(tmp_path: Path) -> None:
     """The log of a run with changes is cut after each write, and what was not flushed is lost in
@@ -533,13 +625,13 @@ def test_power_cuts(tmp_path: Path) -> None:
     states.append(Configuration.from_bytes(states[-1].to_bytes()))
     states[-1].remove("E3", {})
     writes = read_log(log)
-    assert sum(not write.data for write in writes) >= len(lines)
+    assert sum(not write.data for write in writes) >= FLUSHES * len(lines)
     draw = random.Random(3)
     after, seen = b"", set()
     for at in range(len(writes) + 1):
         for _ in range(3):
-            after = cut(before, writes, at, draw)
-            done = sum(not write.data for write in writes[:at])
+            after = cut(before[: 2 * MIB], writes, at, draw)
+            done = sum(not write.data for write in writes[:at]) // FLUSHES
             part = after[CONFIG_AT : CONFIG_AT + system_disk.CONFIG_BYTES]
             number, data = copies.newest(part)
             assert number - 1 in (done, done + 1) or done > len(lines)
@@ -555,3 +647,87 @@ def test_power_cuts(tmp_path: Path) -> None:
     done = guest(disk, "sysman res list")
     assert f"vda: configuration number {number}\n" in done.expect(0).console
     assert f"{len(configuration.reservations)} entries" in done.text
+
+
+def check_cuts(before: bytes, writes: list[Write], floor: int) -> int:
+    """Cut the log of a run that has written the configuration only. What was flushed is never lost,
+    also if the last write is torn. floor: the number before. Returns the one at the end."""
+
+    def number(image: bytes | bytearray) -> int:
+        return copies.newest(bytes(image[CONFIG_AT : CONFIG_AT + system_disk.CONFIG_BYTES]))[0]
+
+    draw = random.Random(5)
+    before = before[: 2 * MIB]
+    image, flushed = bytearray(before), before
+    for at, one in enumerate(writes):
+        assert number(cut(before, writes, at, draw)) >= floor
+        if one.data:
+            torn = bytearray(flushed)
+            torn[one.offset : one.offset + 512] = one.data[:512]
+            assert number(torn) >= floor
+            image[one.offset : one.offset + len(one.data)] = one.data
+        else:
+            flushed = bytes(image)
+            floor = number(image)
+    return floor
+
+
+def long_configuration() -> Configuration:
+    """Longer than a sector, so that it can be torn."""
+    configuration = Configuration()
+    for k in range(20):
+        configuration.reserve(f"LONG{k} 1")
+    return configuration
+
+
+def test_killed_changes(tmp_path: Path) -> None:
+    """Changes are killed at any moment."""
+    disk, log = store(made(tmp_path / "disk"), long_configuration()), tmp_path / "log"
+    before = disk.read_bytes()
+    lines = [
+        f"sysman res add E{k} 1 & sleep 0.0{k + 1:02d}; kill -9 $! 2>/dev/null; wait $!"
+        for k in range(24)
+    ]
+    options = ("--disk-log", str(log), "--set", "STARTUP_P1=MIN")
+    done = guest(disk, *lines, "sysman res add LAST 1", options=options).expect(0)
+    number, configuration = configuration_of(disk)
+    names = {entry.name for entry in configuration.reservations}
+    told = set(re.findall(r"WRITTEN, (\w+) added", done.text))
+    assert "LAST" in told and told <= names and 1 < len(told) < 25
+    assert check_cuts(before, read_log(log), 2) == number
+
+
+def test_copy_that_was_not_flushed(tmp_path: Path) -> None:
+    """As a sysman that is killed before its flush leaves it: the next change makes it safe before
+    it writes over the other copy."""
+    disk, log = store(made(tmp_path / "disk"), long_configuration()), tmp_path / "log"
+    before = disk.read_bytes()
+    third = tmp_path / "third"
+    third.write_bytes(copies.copy(3, long_configuration().to_bytes()))
+    options = ("--disk-log", str(log), "--set", "STARTUP_P1=MIN", "--add", f"{third}:/third")
+    guest(disk, "cat /third >/dev/vda1", "sysman res add X 1", options=options).expect(0)
+    assert check_cuts(before, read_log(log), 2) == configuration_of(disk)[0] == 4
+
+
+# ---- the orderly end ----
+
+
+@pytest.mark.skipif(not HAS_EXT4, reason="no libext2fs")
+def test_busy_end(tmp_path: Path) -> None:
+    """Other programs read and write while the first one ends: the machine is off soon, and the
+    file system is whole, with a journal that is empty."""
+    disk = made(tmp_path / "disk", "files=32M,page=0")
+    lines = (
+        "mkdir /disk/d /disk/a /disk/a/b /disk/a/b/c; echo kept >/disk/a/b/c/kept",
+        "while :; do ls -l /disk /disk/* /disk/d/* /disk/a/b/c; done >/dev/null 2>&1 &",
+        "cd /disk/d; k=0; while :; do k=$((k + 1)); echo $k >$((k % 50)); done 2>/dev/null &",
+        "sleep 1",
+    )
+    for validate in (True, False):
+        guest(disk, *lines, validate=validate).expect(0)
+        files = tmp_path / "files"
+        files.write_bytes(disk.read_bytes()[2 * MIB : 34 * MIB])
+        superblock = files.read_bytes()[1024:2048]
+        assert not superblock[0x60] & 4  # the journal is not to be replayed
+        tool("e2fsck", "-fn", files)
+        assert debugfs(files, "cat /a/b/c/kept") == "kept\n"

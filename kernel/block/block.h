@@ -102,8 +102,8 @@ struct block_disk {
     uint64_t sectors;
     uint32_t sector_bytes; /* a power of two from BLOCK_SECTOR to PAGE_SIZE */
     bool read_only;
-    bool read_at_boot; /* by the boot, before its driver is up: it may be the system disk */
-    bool has_cache;    /* what was written is safe only after a flush */
+    bool may_be_system; /* the boot has read its configuration, or none from any disk */
+    bool has_cache;     /* what was written is safe only after a flush */
     /* What follows is the block layer's. */
     uint32_t number;                           /* constant, as are the next two */
     uint32_t sector_shift;                     /* sector_bytes is 1 << sector_shift */
@@ -125,6 +125,7 @@ struct block_disk {
     uint64_t bad_sector, told;
     uint8_t bad_kind;
     bool failed;
+    bool unscanned; /* whether it has partitions could not be read; constant after boot */
     /* Held exclusively by who changes a part of a sector, which is read first and written as a
      * whole; shared by other writers through device files. MUTEX_DISK. */
     struct mutex parts;
@@ -150,7 +151,8 @@ void block_wake(void);
 /* The volume of a device number's minor part; NULL: there is none. Any IPL. */
 struct block_volume *block_volume(unsigned minor);
 /* The first partition of a kind (enum gpt_kind) of the system disk, which is the first disk that
- * the boot reads and that has a configuration partition. NULL: there is none. Any IPL; after the
+ * may be it and that has a configuration partition. NULL: there is none, or the partitions of a
+ * disk before it could not be read, which may be the system disk. Any IPL; after the
  * scans. */
 struct block_volume *block_system(unsigned kind);
 /* The index-th disk; NULL: there are no more. Any IPL. */

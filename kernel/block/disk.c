@@ -144,7 +144,7 @@ void block_scan(struct block_disk *d)
                             .arg = v,
                             .buf = npp_alloc(GPT_CHUNK)};
     struct gpt *g = npp_alloc(sizeof(*g));
-    int err = -ENOMEM, tables[2];
+    int err = -ENOMEM, tables[2] = {0};
 
     _Static_assert(GPT_CHUNK <= PAGE_SIZE, "what block_read() reads at once");
     if (disk.buf && g) {
@@ -160,6 +160,7 @@ void block_scan(struct block_disk *d)
     } else {
         printk("%s: no memory to read its partitions\n", v->name);
     }
+    d->unscanned = err && (err == -ENOMEM || gpt_is_unread(tables));
     if (!err)
         name_partitions(d, g);
     if (g)
@@ -176,13 +177,15 @@ struct block_volume *block_system(unsigned kind)
         struct block_volume *wanted = NULL;
         bool is_system = false;
 
-        for (unsigned j = BLOCK_VOLUMES - 1; d->read_at_boot && j > 0; j--) {
+        for (unsigned j = BLOCK_VOLUMES - 1; d->may_be_system && j > 0; j--) {
             is_system |= d->volume[j].disk && d->volume[j].kind == GPT_CONFIG;
             if (d->volume[j].disk && d->volume[j].kind == kind)
                 wanted = &d->volume[j];
         }
         if (is_system)
             return wanted;
+        if (d->may_be_system && d->unscanned)
+            return NULL;
     }
     return NULL;
 }

@@ -186,3 +186,11 @@ int gpt_read(struct gpt *g, const struct gpt_disk *d, int tables[2])
     tables[1] = read_table(g, d, d->sectors - 1);
     return tables[1] == -ENOENT ? tables[0] : tables[1];
 }
+
+bool gpt_is_unread(const int tables[2])
+{
+    for (unsigned k = 0; k < 2; k++)
+        if (tables[k] && tables[k] != -ENOENT && tables[k] != -EINVAL)
+            return true;
+    return false;
+}

@@ -72,6 +72,9 @@ struct gpt_disk {
  * found none is good. tables[0] and [1] are the results for the table and for the copy, which is
  * -ENOENT if it was not looked for. Waits as read does. */
 int gpt_read(struct gpt *g, const struct gpt_disk *d, int tables[2]);
+/* After gpt_read() has failed: could one of the tables not be read, so that the disk may have
+ * partitions? */
+bool gpt_is_unread(const int tables[2]);
 /* The CRC-32 of ISO 3309 of n bytes, continued from that of what came before (0 at first). */
 uint32_t gpt_crc32(uint32_t crc, const void *at, size_t n);
 

@@ -96,6 +96,10 @@ struct fs {
     int (*settle)(struct fs *fs);
     bool (*is_unused)(struct fs *fs);
     void (*end)(struct fs *fs);
+    /* The machine is about to end, and other programs still run: from now on nothing changes any
+     * more, and what was changed is safe. What is under way is waited for until deadline_ns by
+     * clock_ns() only. NULL: there is nothing to do. IPL 0. */
+    void (*finish)(struct fs *fs, uint64_t deadline_ns);
     void *private; /* of the file system; constant */
 };
 

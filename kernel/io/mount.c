@@ -222,6 +222,19 @@ void tree_sync(void)
     mutex_unlock_shared(&mounts_lock);
 }
 
+void tree_finish(uint32_t dev, uint64_t deadline_ns)
+{
+    struct fs *fs = inode_root->fs;
+
+    if (mutex_lock_shared_killable(&mounts_lock))
+        return;
+    while (fs && fs->dev != dev)
+        fs = fs->next;
+    if (fs && fs->finish)
+        fs->finish(fs, deadline_ns);
+    mutex_unlock_shared(&mounts_lock);
+}
+
 /* Without a mount that is about to change: memory is short, and that can take its time. */
 bool tree_reclaim(void)
 {

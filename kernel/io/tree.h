@@ -99,6 +99,10 @@ int tree_mount_describe(unsigned index, struct tree_mount_text *t);
 /* Have what was written survive the machine's end: on all file systems, as far as their servers
  * answer. IPL 0. */
 void tree_sync(void);
+/* The machine is about to end: have the mounted file system of a number change no more, and what
+ * was changed survive (fs.finish). It stays mounted. None if it is not mounted. IPL 0; waits for
+ * what is under way until deadline_ns by clock_ns(), and for the disk, which answers or fails. */
+void tree_finish(uint32_t dev, uint64_t deadline_ns);
 /* Memory is short: free some pages of files that can be had again. False: there are none. IPL 0. */
 bool tree_reclaim(void);
 /* Create a device node; mode includes its type. Boot. */

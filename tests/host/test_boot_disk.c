@@ -19,7 +19,9 @@ enum { IO = -EIO, LATE = -ETIMEDOUT };
 
 #include "userland/lib/include/tap.h"
 
-void printk(const char *fmt, ...) { (void)fmt; }
+static char said[4096]; /* formats of what was printed */
+
+void printk(const char *fmt, ...) { strncat(said, fmt, sizeof(said) - strlen(said) - 1); }
 
 #define SECTORS 2048u
 #define FIRST   64u  /* of the partition */
@@ -32,15 +34,22 @@ static unsigned char image[SECTORS * 512], table[ENTRIES * 128];
 static uint32_t sector_bytes = 512;
 static uint64_t sectors; /* that the disk says to have */
 static unsigned char *buf;
-static long fail_at; /* the read that fails; 0: none does */
+static long fail_at;    /* the read that fails; 0: none does */
+static long fail_more;  /* how many after it fail, too */
+static uint64_t unread; /* reads from this sector on fail, too */
 static int fail_with;
 static struct config found;
 
 static int read_image(void *arg, uint64_t sector, void *to, uint32_t nbytes)
 {
     (void)arg;
-    if (fail_at && --fail_at == 0)
+    if (fail_at && --fail_at == 0) {
+        fail_at = fail_more > 0;
+        fail_more -= fail_at;
         return fail_with;
+    }
+    if (unread && sector == unread)
+        return IO;
     if (nbytes > COPY_BYTES || nbytes % sector_bytes || sector > sectors ||
         nbytes / sector_bytes > sectors - sector)
         bail_out("a read of %u bytes at sector %lu", nbytes, (unsigned long)sector);
@@ -55,6 +64,7 @@ static enum boot_disk look(void)
     struct gpt_disk d = {
         .sectors = sectors, .sector_bytes = sector_bytes, .read = read_image, .buf = buf};
 
+    said[0] = 0;
     return boot_disk_config(&d, "vda", &found);
 }
 
@@ -310,7 +320,7 @@ static void test_overlap(void)
 
 static void test_errors(void)
 {
-    unsigned outcomes[3] = {0}, wrong = 0;
+    unsigned outcomes[4] = {0}, wrong = 0;
 
     for (int k = 0; k < 2; k++) {
         fail_with = k ? LATE : IO;
@@ -325,12 +335,43 @@ static void test_errors(void)
             outcomes[got]++;
             wrong += got == BOOT_DISK_CONFIG ? value_found() != 61 && value_found() != 62
                                              : found.nparams != 0;
+            /* Once is not enough, but for the tables, of which there are two. */
+            wrong += k == 0 && (got != BOOT_DISK_CONFIG || value_found() != 62);
             if (fail_at)
                 break; /* there were fewer reads */
         }
         fail_at = 0;
     }
     ok(wrong == 0 && outcomes[BOOT_DISK_CONFIG] > 2, "each read fails in turn");
+}
+
+static uint64_t sector_of(unsigned n) { return (uint64_t)(place_of(n) - image) / sector_bytes; }
+
+static void test_named(void)
+{
+    make(PART);
+    write_copy(0, 1, 63, 5);
+    ok(look() == BOOT_DISK_CONFIG && !strstr(said, "damaged") && !strstr(said, "cannot"),
+       "a copy that never was is not named");
+    write_copy(1, 2, 64, 5);
+    unread = sector_of(1);
+    ok(look() == BOOT_DISK_CONFIG && value_found() == 63 && strstr(said, "copy %u") &&
+           strstr(said, "cannot be read"),
+       "an unreadable copy, which may be the newer one, is named");
+    unread = 0;
+    place_of(1)[0] ^= 1;
+    ok(look() == BOOT_DISK_CONFIG && value_found() == 63 && strstr(said, "damaged header"),
+       "a copy with a damaged header is named");
+    fail_with = IO;
+    fail_at = fail_more = 1;
+    ok(look() == BOOT_DISK_UNREAD && found.nparams == 0,
+       "no table can be read: no other disk stands in for this one");
+    fail_at = 1;
+    image[(SECTORS - 1) * 512 + 60] ^= 1;
+    ok(look() == BOOT_DISK_UNREAD, "one table cannot be read, the other is damaged");
+    fail_with = LATE;
+    fail_at = fail_more = 1;
+    ok(look() == BOOT_DISK_UNREAD, "the disk is silent");
 }
 
 static void test_damage(void)
@@ -368,6 +409,7 @@ int main(void)
     test_large_sectors();
     test_overlap();
     test_errors();
+    test_named();
     test_damage();
     free(buf);
     return tap_done();

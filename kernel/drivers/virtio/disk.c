@@ -137,7 +137,6 @@ static int agree(struct virtio_disk *v)
     if (d->sector_bytes < BLK_UNIT || d->sector_bytes % BLK_UNIT)
         return -EINVAL;
     d->sectors = units / (d->sector_bytes / BLK_UNIT);
-    d->read_at_boot = true; /* polled.h */
     d->read_only = (has & BLK_F_READ_ONLY) != 0;
     d->has_cache = (has & BLK_F_FLUSH) != 0;
     d->driver = &driver;
@@ -175,7 +174,7 @@ static int disk_boot(struct virtio_disk *v)
     return err;
 }
 
-void virtio_disk_boot(void)
+void virtio_disk_boot(uint32_t system)
 {
     for (unsigned n = 0; n < BLOCK_DISKS; n++) {
         struct virtio_disk *v = npp_alloc_zeroed(sizeof(*v));
@@ -185,6 +184,8 @@ void virtio_disk_boot(void)
             npp_free(v, sizeof(*v));
             return;
         }
+        if (v)
+            v->disk.may_be_system = system >> n & 1;
         err = v ? disk_boot(v) : -ENOMEM;
         if (err)
             printk("disk %u cannot be used (error %d)\n", n, err);

@@ -13,9 +13,9 @@
 #include "kernel/drivers/virtio/blk.h"
 #include "kernel/drivers/virtio/ring.h"
 
-/* How long a disk may take for all that is read from it: by the clock, and at least so many looks
- * at the ring, about 10^9 instructions, where the clock counts instructions and the host cannot
- * keep up with it. */
+/* How long all disks together may take for all that is read from them: by the clock, and at least
+ * so many looks at the ring, about 10^9 instructions, where the clock counts instructions and the
+ * host cannot keep up with it. */
 #define PATIENCE_NS    UINT64_C(5000000000)
 #define PATIENCE_LOOKS 20000000u
 
@@ -34,7 +34,7 @@ static struct { /* one CPU, at boot; the device reads and writes some of it */
     uint64_t status; /* one byte is the device's */
     struct virtio_segment table[3];
     uint32_t sector_bytes;
-    uint64_t end_ns; /* when patience ends ... */
+    uint64_t end_ns; /* when patience ends; 0: nothing was read yet ... */
     uint64_t looks;  /* if so many looks were in vain */
     bool silent;     /* the device has not answered in time */
     bool disobeyed;  /* it was told to stop, and did not */
@@ -65,8 +65,8 @@ int polled_begin(unsigned n, uint64_t *sectors, uint32_t *sector_bytes)
     polled.ring.owner = polled.owner;
     polled.ring.free = polled.free;
     polled.silent = false;
-    polled.looks = 0;
-    polled.end_ns = clock_read_ns() + PATIENCE_NS;
+    if (!polled.end_ns)
+        polled.end_ns = clock_read_ns() + PATIENCE_NS;
     ring_init(&polled.ring, polled.memory, size, 0);
     polled.ring.available->flags = NO_INTERRUPT;
     virtio_queue_place(d, &polled.ring);

@@ -16,8 +16,8 @@
  * obeyed, so the memory is still that one's. Boot, after pci_boot(). */
 int polled_begin(unsigned n, uint64_t *sectors, uint32_t *sector_bytes);
 /* Read nbytes, whole sectors and at most POLLED_MOST, from a sector of the disk on into memory of
- * the kernel's image. arg: unused. 0; -EIO; -ETIMEDOUT: it has taken more than five seconds by
- * the clock since polled_begin(), and is not asked again: every later call fails at once. Boot. */
+ * the kernel's image. arg: unused. 0; -EIO; -ETIMEDOUT: more than five seconds by the clock
+ * have passed since the first polled_begin(): nothing is read any more, from any disk. Boot. */
 int polled_read(void *arg, uint64_t sector, void *buf, uint32_t nbytes);
 void polled_end(void);
 

@@ -25,10 +25,11 @@
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-#define RESERVE_PART 4u  /* of memory is not used for pages that are only kept */
-#define STORES_PART  32u /* of memory, stored to through mappings, is written back at once */
-#define LOOK_NS      UINT64_C(1000000000)
-#define COMMIT_LOOKS 5u /* after which a transaction is committed */
+#define RESERVE_PART  4u  /* of memory is not used for pages that are only kept */
+#define STORES_PART   32u /* of memory, stored to through mappings, is written back at once */
+#define LOOK_NS       UINT64_C(1000000000)
+#define FINISH_ROUNDS 4u
+#define COMMIT_LOOKS  5u /* after which a transaction is committed */
 
 /* All mounts, also those that are being made, and whether the boot's part is done. */
 static struct mutex mounts_lock = MUTEX_INIT("mounts of ext4", MUTEX_MOUNTS, mounts_lock);
@@ -171,8 +172,8 @@ static void validate(struct validate *v, const struct fs *fs)
     ext4_jobs_validate(v, m);
 }
 
-/* Wait until the thread has nothing to do. 0, or -EINTR. */
-static int wait_quiet(struct ext4 *m)
+/* Wait until the thread has nothing to do. 0, -EINTR, or -ETIMEDOUT. */
+static int wait_quiet(struct ext4 *m, uint64_t deadline_ns)
 {
     struct waiter w;
     int err = 0;
@@ -188,7 +189,7 @@ static int wait_quiet(struct ext4 *m)
         if (quiet || err)
             break;
         ext4_wake(m); /* it tells when it looks and finds nothing */
-        err = wait_block(&w, WAIT_KILLABLE, WAIT_FOREVER);
+        err = wait_block(&w, WAIT_KILLABLE, deadline_ns);
     }
     wait_finish(&w);
     return err;
@@ -204,9 +205,49 @@ static int settle(struct fs *fs)
     ext4_sweep(m);
     do {
         n = ext4_trim(m, 0, NULL, UINT32_MAX);
-        err = wait_quiet(m);
+        err = wait_quiet(m, WAIT_FOREVER);
     } while (!err && n);
     return err;
+}
+
+/* Write what is only in memory, and nothing afterwards. A file that has no name any more, and is
+ * open, is freed by the next mount, which replays the journal. Under m->mutex. */
+static void write_last(struct ext4 *m)
+{
+    uint32_t orphan;
+    int err;
+
+    if (!ext4_volume_writes(m->volume))
+        return;
+    err = ext4_orphan_first(m->volume, &orphan);
+    if (!err)
+        err = orphan ? ext4_sync_volume(m) : ext4_journal_detach(m->volume);
+    if (err)
+        printk("%s: ext4: not finished well (error %d): the journal is to be replayed\n",
+               m->disk->name, -err);
+    if (!m->volume->journal->aborted)
+        m->volume->journal->aborted = -EROFS;
+}
+
+/* Programs that read have the index fill as fast as it is emptied, so the rounds are counted. Times
+ * of files that nobody uses are stored in the first one. */
+static void finish_changes(struct fs *fs, uint64_t deadline_ns)
+{
+    struct ext4 *m = ext4_of(fs);
+
+    ext4_sweep(m);
+    __atomic_store_n(&fs->read_only, true, __ATOMIC_RELAXED);
+    ext4_sweep(m); /* what was written between the first one and the last change */
+    for (unsigned k = 0; k < FINISH_ROUNDS; k++) {
+        unsigned n = ext4_trim(m, 0, NULL, UINT32_MAX);
+
+        if (wait_quiet(m, deadline_ns) || n == 0)
+            break;
+    }
+    if (mutex_lock_killable(&m->mutex))
+        return;
+    write_last(m);
+    mutex_unlock(&m->mutex);
 }
 
 /* The root has three references: ours, that of the index, and the caller's. Everything else in the
@@ -286,6 +327,7 @@ static void init(struct ext4 *m, const struct block_volume *v)
     m->fs.settle = settle;
     m->fs.is_unused = is_unused;
     m->fs.end = end;
+    m->fs.finish = finish_changes;
     m->fs.private = m;
     format(m->fs.source, sizeof(m->fs.source), "/dev/%s", v->name);
     mutex_init(&m->mutex, "ext4", MUTEX_EXT4);

@@ -48,6 +48,8 @@ def parameter(options: argparse.Namespace, name: str) -> int:
     wanted = configuration(options)
     if wanted and name in wanted.parameters:
         return wanted.parameters[name]
+    if wanted and wanted.parameters.get("STARTUP_P1") == 1:
+        return 0  # MIN: nothing is read from the disk
     disk = options.system_disk
     if disk is None or options.config or not disk.image.exists():
         return 0

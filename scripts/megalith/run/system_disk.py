@@ -29,13 +29,14 @@ FILES_BYTES = 4 * GIB
 PAGE_BYTES = GIB
 FILES_MIN = 16 * MIB  # so that the file system has a journal
 PAGE_MIN = MIB
+PAGE_MAX = 32 * GIB  # that the kernel uses of one page file
 FEATURES = (
     "has_journal,ext_attr,dir_index,filetype,extent,64bit,flex_bg,sparse_super,large_file,"
     "huge_file,dir_nlink,extra_isize,metadata_csum"
 )
 JOURNAL_MIB = 16  # mke2fs writes all of it, so a larger one makes a larger image
 JOURNAL_FROM = 512 * MIB
-SIZE_MAX = 1 << 43  # of both: as large as a file system here may be
+SIZE_MAX = 1 << 43  # as large as a file system here may be
 
 TYPE_CONFIG = uuid.UUID("601B1860-D19C-4765-81F5-E16094905E38")
 TYPE_FILES = uuid.UUID("0FC63DAF-8483-4772-8E79-3D69D8477DE4")
@@ -78,6 +79,7 @@ def parse(text: str) -> SystemDisk:
         return SystemDisk(Path(name))
     sizes = {"files": FILES_BYTES, "page": PAGE_BYTES}
     least = {"files": FILES_MIN, "page": PAGE_MIN}
+    most = {"files": SIZE_MAX, "page": PAGE_MAX}
     read_only = False
     for word in how.split(","):
         key, equals, value = word.partition("=")
@@ -86,8 +88,9 @@ def parse(text: str) -> SystemDisk:
         elif equals and key in sizes:
             size = parse_size(value)
             none = key == "page" and size == 0
-            if size % MIB or not (none or least[key] <= size <= SIZE_MAX):
-                raise ValueError(f"{word}: whole MiB, at least {least[key] >> 20}M")
+            if size % MIB or not (none or least[key] <= size <= most[key]):
+                limits = f"at least {least[key] >> 20}M and at most {most[key] >> 30}G"
+                raise ValueError(f"{word}: whole MiB, {limits}")
             sizes[key] = size
         else:
             raise ValueError(f"'{word}' is not files=SIZE, page=SIZE or ro")
@@ -108,12 +111,12 @@ def configuration(path: Path) -> Configuration:
             kind, _, first, last, _, _ = ENTRY.unpack_from(entries, at)
             if kind != TYPE_CONFIG.bytes_le or last < first:
                 continue
-            image.seek(first * SECTOR)
-            partition = image.read(min((last - first + 1) * SECTOR, COPIES_MOST))
             try:
+                image.seek(first * SECTOR)
+                partition = image.read(min((last - first + 1) * SECTOR, COPIES_MOST))
                 return Configuration.from_bytes(copies.newest(partition)[1])
-            except SysmanError:
-                break
+            except (SysmanError, OSError, OverflowError, ValueError):
+                break  # a damaged table can name any place
     return Configuration()
 
 
@@ -136,9 +139,10 @@ def make(disk: SystemDisk) -> None:
             at += nbytes
     size = at + MIB  # room for the second table
     temporary = disk.image.with_name(f".{disk.image.name}.{os.getpid()}")
+    with temporary.open("xb") as image:
+        image.truncate(size)
     try:
-        with temporary.open("xb") as image:
-            image.truncate(size)
+        with temporary.open("r+b") as image:
             _write_tables(image, size, parts)
             for name, _kind, begin, nbytes in parts:
                 image.seek(begin)
@@ -147,11 +151,19 @@ def make(disk: SystemDisk) -> None:
                 elif name == "page file":
                     _write_swap_header(image, begin, nbytes)
         _make_files(temporary, *parts[1][2:])
-        os.link(temporary, disk.image)  # unlike a renaming this never replaces a file
-    except FileExistsError:
-        pass  # another run has made it meanwhile
+        with temporary.open("r+b") as image:
+            os.fsync(image.fileno())  # a name is only given to what survives the host's end
+        _give_name(temporary, disk.image)
     finally:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink()
+
+
+def _give_name(temporary: Path, image: Path) -> None:
+    try:
+        os.link(temporary, image)  # unlike a renaming this never replaces a file
+    except FileExistsError:  # another run has made it meanwhile
+        if not image.exists():
+            raise MachineError(f"{image} is a link to a file that does not exist") from None
 
 
 def _write_tables(image, size: int, parts: list[tuple[str, uuid.UUID, int, int]]) -> None:

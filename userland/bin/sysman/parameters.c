@@ -13,9 +13,13 @@
 #include <string.h>
 #include <strings.h>
 
+#define STARTUP_MIN 1 /* of STARTUP_P1 */
+
 static struct config stored; /* what was read from the disk, to be written again */
 static struct config work;   /* its parameters are the work area */
 static bool in_use;          /* the work area is */
+static enum { ACTIVE, CURRENT, DEFAULT } source; /* what USE has filled it with */
+static uint64_t seen;                            /* CURRENT: the number of the configuration then */
 
 static bool matches(const char *pattern, const char *name)
 {
@@ -242,19 +246,23 @@ static bool is_word(const char *word, const char *full)
 
 enum status parameters_use(const struct command *c)
 {
-    const char *source = c->words ? c->word[0] : "ACTIVE";
+    const char *from = c->words ? c->word[0] : "ACTIVE";
 
-    if (is_word(source, "CURRENT")) {
+    if (is_word(from, "CURRENT")) {
         if (!disk_open(&stored, false))
             return FAILED;
         disk_close();
+        seen = disk_number();
         copy_params(&work, &stored);
-    } else if (is_word(source, "ACTIVE")) {
+        source = CURRENT;
+    } else if (is_word(from, "ACTIVE")) {
         take_active(&work);
-    } else if (is_word(source, "DEFAULT")) {
+        source = ACTIVE;
+    } else if (is_word(from, "DEFAULT")) {
         work.nparams = 0;
+        source = DEFAULT;
     } else {
-        return fail("IVKEYW", "'%s' is not ACTIVE, CURRENT or DEFAULT", source);
+        return fail("IVKEYW", "'%s' is not ACTIVE, CURRENT or DEFAULT", from);
     }
     in_use = true;
     return DONE;
@@ -289,19 +297,49 @@ static enum status write_active(void)
     return DONE;
 }
 
+/* Put the work area in place of the parameters that are stored. STARTUP_P1 is about one boot: the
+ * value in force is not stored, unless it was set in the work area. */
+static enum status replace_stored(void)
+{
+    struct mega_param p1;
+    bool keep = source == ACTIVE && find_parameter("STARTUP_P1", &p1);
+    int64_t value = keep ? value_in(&stored, &p1) : 0;
+
+    if (keep && p1.value == STARTUP_MIN)
+        return fail("MINBOOT", "with STARTUP_P1 = MIN the values in force may not be those of the "
+                               "disk, and are not written: USE CURRENT or USE DEFAULT first");
+    if (source == CURRENT && seen != disk_number())
+        return fail("CHANGED",
+                    "%s: the configuration is number %lu, and was %lu at USE CURRENT: "
+                    "nothing is written",
+                    disk_name(), (unsigned long)disk_number(), (unsigned long)seen);
+    keep &= value_in(&work, &p1) == p1.value;
+    copy_params(&stored, &work);
+    if (!keep)
+        return DONE;
+    reset(&stored, &p1);
+    return value == p1.dflt || put(&stored, &p1, value) ? DONE : FAILED;
+}
+
 enum status parameters_write(const struct command *c)
 {
-    if (!in_use)
+    if (!in_use) {
         take_active(&work);
+        source = ACTIVE;
+    }
     if (is_word(c->word[0], "ACTIVE"))
         return in_use ? write_active() : DONE;
     if (!is_word(c->word[0], "CURRENT"))
         return fail("IVKEYW", "'%s' is not ACTIVE or CURRENT", c->word[0]);
     if (!disk_open(&stored, true))
         return FAILED;
-    copy_params(&stored, &work);
+    if (replace_stored() != DONE) {
+        disk_close();
+        return FAILED;
+    }
     if (disk_write(&stored) != DONE)
         return FAILED;
+    seen = disk_number();
     printf("%%SYSMAN-I-WRITTEN, %u parameters are not their defaults from the next boot on\n",
            stored.nparams);
     return DONE;
