@@ -89,7 +89,8 @@ static void test_objects(void)
     void *va = NULL;
     unsigned n = 0, wrong = 0;
 
-    is_status(sys$create_bufobj_64(p + 100, PAGE, 3, 0, &va, &length, &h), SS$_NORMAL, "a buffer object");
+    is_status(sys$create_bufobj_64(p + 100, PAGE, 3, 0, &va, &length, &h), SS$_NORMAL,
+              "a buffer object");
     ok(va == p && length == 2 * PAGE, "of whole pages");
     is(object_pages(), 2, "which are counted");
     is_status(sys$delete_bufobj(&h), SS$_NORMAL, "is deleted");
@@ -107,11 +108,14 @@ static void test_objects(void)
     is_status(make_object(p, 8 * PAGE, &h), SS$_ACCVIO, "pages that are not there");
     is_status(make_object(ro, PAGE, &h), SS$_PAGTYPVIO, "pages that cannot be written");
     is_status(make_object(shared, PAGE, &h), SS$_PAGTYPVIO, "shared ones");
-    is_status(sys$create_bufobj_64(p, PAGE, 4, 0, &va, &length, &h), SS$_IVACMODE, "an access mode");
+    is_status(sys$create_bufobj_64(p, PAGE, 4, 0, &va, &length, &h), SS$_IVACMODE,
+              "an access mode");
     is_status(sys$create_bufobj_64(p, PAGE, 0, CBO$M_RETSVA, &va, &length, &h), SS$_NOPRIV,
-       "addresses of system space");
-    is_status(sys$create_bufobj_64(p, PAGE, 0, 0x80, &va, &length, &h), SS$_BADPARAM, "an unknown flag");
-    is_status(sys$create_bufobj_64(p, PAGE, 0, 0, (void **)8, &length, &h), SS$_ACCVIO, "outputs, ");
+              "addresses of system space");
+    is_status(sys$create_bufobj_64(p, PAGE, 0, 0x80, &va, &length, &h), SS$_BADPARAM,
+              "an unknown flag");
+    is_status(sys$create_bufobj_64(p, PAGE, 0, 0, (void **)8, &length, &h), SS$_ACCVIO,
+              "outputs, ");
     is_status(sys$create_bufobj_64(p, PAGE, 0, 0, &va, (void *)8, &h), SS$_ACCVIO, "each ");
     is_status(sys$create_bufobj_64(p, PAGE, 0, 0, &va, &length, (void *)8), SS$_ACCVIO, "of them");
     is_status(sys$delete_bufobj((void *)8), SS$_ACCVIO, "or an input");
@@ -145,7 +149,8 @@ static void test_limits(void)
     int status = -1;
     pid_t pid;
 
-    is_status((int)set_parameter("MAXBOBMEM", 3 * 16), SS$_NORMAL, "MAXBOBMEM is set to three pages");
+    is_status((int)set_parameter("MAXBOBMEM", 3 * 16), SS$_NORMAL,
+              "MAXBOBMEM is set to three pages");
     is_status(sys$getsyiw(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "$GETSYI");
     is(value, 48, "knows it");
     is_status(make_object(p, 4 * PAGE, &h), SS$_EXBUFOBJLM, "no more can be had");
