@@ -7,8 +7,8 @@
  * A stopped thread that waits for an event holds no page outside of structures: what it works on
  * belongs to its address space, its open files, an object or a pool. Exec waits for mutexes, and a
  * thread that waits for a mutex is not stopped; only while it waits until it is the only thread of
- * its process it may be, and then process.exec_wait shows its pages. A call that waits with other pages must show them here too, or the check reports
- * them as lost.
+ * its process it may be, and then process.exec_wait shows its pages. A call that waits with other
+ * pages must show them here too, or the check reports them as lost.
  */
 #include "kernel/proc/validate.h"
 

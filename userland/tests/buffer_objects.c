@@ -1,8 +1,8 @@
 // TAP
 // RUN: --smp 2
 /*
- * Buffer objects, fandles, and Fast I/O with a file: what needs no disk (fast_io.c has the rest). All
- * condition values of these services, limits, rights, hostile arguments.
+ * Buffer objects, fandles, and Fast I/O with a file: what needs no disk (fast_io.c has the rest).
+ * All condition values of these services, limits, rights, hostile arguments.
  */
 #include <bufobjdef.h>
 #include <cbodef.h>

@@ -5,8 +5,8 @@
  *   fast_io         /dev/vda1 of 4 MiB: all services, hostile arguments, rights, limits
  *   fast_io slow    vda takes a second or so for each request: what happens meanwhile
  *   fast_io silent  vda answers one read, then nothing: processes end all the same
- *   fast_io cost    time outside the idle loop for each request: with scripts/run --icount, one CPU,
- *                   instructions
+ *   fast_io cost    time outside the idle loop for each request: with scripts/run --icount and
+ *                   one CPU, instructions
  */
 #include <bufobjdef.h>
 #include <descrip.h>

@@ -23,7 +23,7 @@ enum { STATUS_OK = 0, STATUS_NONE = 0xFF /* the device has written none */ };
 
 #define UNIT_SHIFT 9u /* the device counts in units of 512 bytes, whatever its sectors are */
 #define UNIT       (1u << UNIT_SHIFT)
-#define BATCH      16u /* answers that an interrupt takes; the block layer's thread takes the rest */
+#define BATCH      16u /* answers that an interrupt takes; block_wake() for the rest */
 
 struct own { /* the driver's part of a request, read and written by the device */
     struct {
