@@ -20,6 +20,8 @@ SAME = {
     "sys$getsyiw": "sys$getsyi",
     "sys$getdviw": "sys$getdvi",
     "sys$qiow": "sys$qio",
+    "sys$create_bufobj": "sys$create_bufobj_64",
+    "sys$io_performw": "sys$io_perform",
 }
 
 

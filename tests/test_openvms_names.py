@@ -114,7 +114,7 @@ def test_the_use_of_a_missing_service_is_an_error_that_names_it(tmp_path: Path) 
         ("starlet", "x = SYS$ENQW(0, 1, 2)", "sys$enqw"),
         ("smg$routines", "smg$create_pasteboard(&x)", "smg$create_pasteboard"),
         ("cli$routines.h", "x = cli$present(0)", "cli$present"),
-        ("rms", "struct FAB fab = cc$rms_fab; (void)fab", "FAB"),
+        ("rms", "struct RAB rab = cc$rms_rab; (void)rab", "RAB"),
         ("unixlib", "decc$to_vms(0, 0, 0, 0)", "decc$to_vms"),
         ("builtins", "__PAL_INSQTIL(0, 0)", "__PAL_INSQTIL"),
     ],

@@ -140,7 +140,8 @@ static bool advance(struct block_disk *d, unsigned most)
     return step != NOTHING;
 }
 
-/* r was not passed on: it waits its turn, or the disk has failed. The lock is held, and released. */
+/* r was not passed on: it waits its turn, or the disk has failed. The lock is held; it is
+ * released. */
 static void __attribute__((noinline)) queue_up(struct block_request *r, ipl_t ipl)
 {
     struct block_disk *d = r->disk;

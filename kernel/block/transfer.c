@@ -127,25 +127,27 @@ int block_transfer_add(struct block_transfer *t, vaddr_t ubuf, uint64_t n)
     return add_request(t, ubuf, (uint32_t)n);
 }
 
-/* The same at va in a set. */
-static inline int add_of_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
-                             uint32_t n)
+/* The same at va in a set: pin its pages once more. */
+static inline void pin_of_set(const struct pin_set *s, vaddr_t va, unsigned npages, pfn_t *page)
 {
-    struct block_request *r = t->kept;
-    unsigned npages = pages_of(va, n);
-    bool kept = r && r->disk == t->volume->disk;
-    pfn_t pages[BLOCK_PAGES], *page = likely(kept) ? r->page : pages;
     unsigned k = 0;
 
-    do { /* n is not 0 */
+    do { /* there is one at least */
         page[k] = pin_set_page(s, va + k * PAGE_SIZE);
         page_pin_again(page[k]);
     } while (++k < npages);
-    if (likely(kept))
-        renew(t, r, va, n);
-    else
-        r = block_new_pinned(t->volume, t->kind, t->sector, n, (uint32_t)(va & PAGE_MASK), page,
-                             npages);
+}
+
+static int __attribute__((noinline)) add_new_of_set(struct block_transfer *t,
+                                                    const struct pin_set *s, vaddr_t va, uint32_t n)
+{
+    unsigned npages = pages_of(va, n);
+    struct block_request *r;
+    pfn_t page[BLOCK_PAGES];
+
+    pin_of_set(s, va, npages, page);
+    r = block_new_pinned(t->volume, t->kind, t->sector, n, (uint32_t)(va & PAGE_MASK), page,
+                         npages);
     while (unlikely(!r) && npages)
         page_unpin(page[--npages]);
     if (unlikely(!r))
@@ -154,13 +156,24 @@ static inline int add_of_set(struct block_transfer *t, const struct pin_set *s, 
     return 0;
 }
 
-int block_transfer_add_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
-                           uint64_t n)
+static inline int add_of_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
+                             uint32_t n)
+{
+    struct block_request *r = t->kept;
+
+    if (unlikely(!r || r->disk != t->volume->disk))
+        return add_new_of_set(t, s, va, n);
+    pin_of_set(s, va, pages_of(va, n), r->page);
+    renew(t, r, va, n);
+    add_next(t, r, n);
+    return 0;
+}
+
+static int __attribute__((noinline))
+add_several_of_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va, uint64_t n)
 {
     int err = 0;
 
-    if (likely(n <= BLOCK_PAGES * PAGE_SIZE - (va & PAGE_MASK)))
-        return add_of_set(t, s, va, (uint32_t)n);
     while (n && !err) {
         uint64_t part = MIN(n, most_bytes(t, va));
 
@@ -169,6 +182,14 @@ int block_transfer_add_set(struct block_transfer *t, const struct pin_set *s, va
         n -= part;
     }
     return err;
+}
+
+int block_transfer_add_set(struct block_transfer *t, const struct pin_set *s, vaddr_t va,
+                           uint64_t n)
+{
+    if (unlikely(n > BLOCK_PAGES * PAGE_SIZE - (va & PAGE_MASK)))
+        return add_several_of_set(t, s, va, n);
+    return add_of_set(t, s, va, (uint32_t)n);
 }
 
 int block_transfer_flush(struct block_transfer *t)

@@ -3,8 +3,8 @@
  *
  * A request is on its context's list `active` from the moment it is made, and on `done` as an event
  * that nobody has taken yet. It moves in the interrupt that ends its transfer, with disk.lock held:
- * so who ends a transfer, which takes that lock, knows that the interrupt has done with it. When its
- * event was taken it goes to `spare`, with its request to the disk: the next one is made of it,
+ * so who ends a transfer, which takes that lock, knows that the interrupt has done with it. When
+ * its event was taken it goes to `spare`, with its request to the disk: the next one is made of it,
  * without the pools. Events are taken, and requests put back, TAKE in a hold of the lock.
  *
  * A context that is destroyed stays in its table until its requests have ended, and is not found

@@ -53,8 +53,8 @@ void aio_context_unref(struct aio_context *c);
 int aio_requests_create(struct aio_context *c, unsigned most, struct aio_request **r);
 /* n of them, at most AIO_BATCH, are not begun after all. */
 void aio_requests_drop(struct aio_context *c, unsigned n, struct aio_request **r);
-/* What its event is to tell; takes over a reference to eventfd, an eventfd or NULL. It is to be done
- * from now on. */
+/* What its event is to tell; takes over a reference to eventfd, an eventfd or NULL. It is to be
+ * done from now on. */
 void aio_request_begin(struct aio_request *r, uint64_t data, uint64_t object, struct file *eventfd);
 /* It has been done, with this result: it becomes an event. */
 void aio_request_done(struct aio_request *r, int64_t result);
@@ -64,9 +64,9 @@ struct aio_part {
     uint64_t base, nbytes;
 };
 /* Prepare to read from or write to f, a disk that was opened with O_DIRECT, at byte `offset`, from
- * or to n parts, 1 at least. 0: the caller submits it, or *done was set and it is an event; -EOPNOTSUPP: it cannot
- * be done this way, and nothing was done; -EINVAL: parts of sectors; -ENOSPC, -EFAULT, -ENOMEM,
- * -EINTR. */
+ * or to n parts, 1 at least. 0: the caller submits it, or *done was set and it is an event;
+ * -EOPNOTSUPP: it cannot be done this way, and nothing was done; -EINVAL: parts of sectors;
+ * -ENOSPC, -EFAULT, -ENOMEM, -EINTR. */
 int aio_prepare(struct aio_request *r, struct file *f, bool write, const struct aio_part *part,
                 unsigned n, uint64_t offset, bool *done);
 /* The same for fsync. */

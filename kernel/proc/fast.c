@@ -1,5 +1,5 @@
-/* Buffer objects and fandles of a process. Their table is made by the first buffer object, and stays
- * until the program ends; its threads use it without a lock. */
+/* Buffer objects and fandles of a process. Their table is made by the first buffer object, and
+ * stays until the program ends; its threads use it without a lock. */
 #include "kernel/proc/fast.h"
 
 #include "mm/pool/pool_charged.h"

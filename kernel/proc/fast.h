@@ -1,6 +1,6 @@
 /*
- * Buffer objects and fandles (kernel/qio/fast.h) as part of a process. They belong to the program: a
- * child has none, and exec deletes them.
+ * Buffer objects and fandles (kernel/qio/fast.h) as part of a process. They belong to the program:
+ * a child has none, and exec deletes them.
  */
 #ifndef KERNEL_PROC_FAST_H
 #define KERNEL_PROC_FAST_H

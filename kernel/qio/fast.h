@@ -54,8 +54,8 @@ void qio_fast_free(struct qio_fast *t);
 /* Enter a set, with its reference, as a buffer object. SS$_NORMAL; SS$_EXBUFOBJLM: there are
  * QIO_BUFFERS, and the caller has the set. */
 cond_t qio_buffer_enter(struct qio_fast *t, struct pin_set *s, uint64_t *handle);
-/* Delete a buffer object. Its pages stay pinned until the last fandle that uses it goes. SS$_NORMAL;
- * SS$_ILLBUFOBJ: there is none with that handle. */
+/* Delete a buffer object. Its pages stay pinned until the last fandle that uses it goes.
+ * SS$_NORMAL; SS$_ILLBUFOBJ: there is none with that handle. */
 cond_t qio_buffer_delete(struct qio_fast *t, uint64_t handle);
 
 /* Make a fandle, and its number. SS$_NORMAL; SS$_ILLBUFOBJ; SS$_EXQUOTA: there are QIO_FANDLES;

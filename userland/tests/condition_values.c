@@ -89,6 +89,7 @@ static void blocks(void)
         {"sys$crembx", VMS_CREMBX, 2, 9},
         {"sys$qio", VMS_QIO, 3, 12},
         {"sys$getdvi", VMS_GETDVI, 4, 8},
+        {"sys$create_bufobj_64", VMS_CREATE_BUFOBJ_64, 7, 7},
         {"sys$creprc", VMS_CREPRC, 12, 15},
     };
 

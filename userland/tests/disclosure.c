@@ -102,7 +102,7 @@ struct shape {
     int block; /* the arguments are in a block, as services with many take them */
 };
 
-static uint8_t buffers[BUFFERS][BUFFER] __attribute__((aligned(64)));
+static uint8_t buffers[BUFFERS][BUFFER] __attribute__((aligned(2048))); /* as Fast I/O needs it */
 static uint64_t block[16];
 static char path[] = "/tmp/disclosure.d", name[] = "LNM$PROCESS", logical[] = "DISCLOSED";
 static int file, ends[2];
@@ -163,6 +163,33 @@ static void transfer(uint64_t function, const void *text, uint64_t length)
     memset(block, 0, sizeof(block));
     memcpy(block, a, sizeof(a));
     call_with(VMS_QIO, (uint64_t[6]){(uint64_t)block}, r);
+}
+
+/* A buffer object of all buffers, with its handle in the first. */
+static void object_made(void)
+{
+    const uint64_t a[] = {7, (uint64_t)buffers,    sizeof(buffers),      0,
+                          0, (uint64_t)buffers[1], (uint64_t)buffers[2], (uint64_t)buffers[0]};
+    uint64_t r[32];
+
+    memset(block, 0, sizeof(block));
+    memcpy(block, a, sizeof(a));
+    call_with(VMS_CREATE_BUFOBJ_64, (uint64_t[6]){(uint64_t)block}, r);
+}
+
+/* A read of a file, with its status area in buffer 4. */
+static void file_read(void)
+{
+    uint64_t r[32], *fandle = (uint64_t *)buffers[3];
+
+    object_made();
+    call_with(MEGA_SYS_FILE_CHANNEL, (uint64_t[6]){(uint64_t)file, (uint64_t)&word}, r);
+    call_with(VMS_IO_SETUP,
+              (uint64_t[6]){IO$_READVBLK, (uint64_t)buffers[0], (uint64_t)buffers[0], 0, 0,
+                            (uint64_t)fandle},
+              r);
+    call_with(VMS_IO_PERFORM,
+              (uint64_t[6]){*fandle, word, (uint64_t)buffers[4], (uint64_t)buffers[5], 512, 1}, r);
 }
 
 /* A short message, for a buffer that is longer. */
@@ -430,6 +457,9 @@ static const struct shape shapes[] = {
     {"$crembx", VMS_CREMBX, {0, B(1), 64, 640, 0, 0}, NULL, 9},
     {"$getdvi", VMS_GETDVI, {0, 16, 0, (uint64_t)dvi, B(5), 0}, mailbox_made, 8},
     {"$qio, a sense of the mode", VMS_QIO, {EFN, 16, IO$_SENSEMODE, B(1), 0, 0}, mailbox_made, 12},
+    {"$create_bufobj_64", NUL_CALL, {0}, object_made, 0},
+    {"$io_setup", VMS_IO_SETUP, {IO$_READVBLK, B(0), B(0), 0, 0, B(3)}, object_made, 0},
+    {"$io_perform", NUL_CALL, {0}, file_read, 0},
     {"$qio, a message", NUL_CALL, {0}, mailbox_read, 0},
     {"$create_region_64", VMS_CREATE_REGION_64, {4 * PAGE, 0, 0, B(3), B(4), B(5)}, NULL, 6},
     {"$expreg_64", VMS_EXPREG_64, {B(0), PAGE, 0, 0, B(4), B(5)}, NULL, 0},

@@ -145,7 +145,7 @@ static void limits(void)
               "privileges that are not authorised are refused");
     is_status(become((struct mega_creds){1, 1, 1UL << 39, 1UL << 39, 0}), SS$_BADPARAM,
               "a bit that is no privilege is refused");
-    is_status(become((struct mega_creds){1, 1, 0, 0, 2}), SS$_BADPARAM,
+    is_status(become((struct mega_creds){1, 1, 0, 0, MEGA_RIGHTS_ALL + 1}), SS$_BADPARAM,
               "a bit that is no rights identifier is refused");
     is_status(mega$control(MEGA_CTL_SET_CREDS, 8, 0, 0, 0, 0), SS$_ACCVIO,
               "a structure that cannot be read is refused");

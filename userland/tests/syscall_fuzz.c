@@ -499,6 +499,15 @@ static const struct shape shapes[] = {
     {VMS_QIO, "ncwb0nblnnbl"},
     {VMS_QIO, "ncwban"},
     {VMS_QIO, "ncw00nbl"},
+    {MEGA_SYS_FILE_CHANNEL, "db"},
+    {VMS_CREATE_BUFOBJ_64, "bLn0bbb"},
+    {VMS_CREATE_BUFOBJ_64, "aLnnbbb"},
+    {VMS_DELETE_BUFOBJ, "b"},
+    {VMS_IO_SETUP, "wbbnnb"},
+    {VMS_IO_SETUP, "wbb00b"},
+    {VMS_IO_PERFORM, "ncbbln"},
+    {VMS_IO_PERFORM, "bcbbln"},
+    {VMS_IO_CLEANUP, "n"},
     {VMS_GETJPI, "nb0Ib00"},
     {VMS_GETJPI, "n0NI000"},
     {VMS_GETSYI, "n00Ib00"},
@@ -525,7 +534,7 @@ static int takes_block(long number)
 static int takes_io_block(long number)
 {
     return number == VMS_CREMBX || number == VMS_QIO || number == VMS_GETDVI ||
-           number == VMS_GETJPI || number == VMS_GETSYI;
+           number == VMS_GETJPI || number == VMS_GETSYI || number == VMS_CREATE_BUFOBJ_64;
 }
 
 /* Calls that would end the system, or end this process too often. */

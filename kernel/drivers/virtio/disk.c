@@ -14,7 +14,7 @@
 #include "mm/pool/pool.h"
 
 #define UNIT_SHIFT 9u  /* BLK_UNIT */
-#define BATCH      16u /* answers that an interrupt takes; the block layer's thread takes the rest */
+#define BATCH      16u /* answers that an interrupt takes; block_wake() for the rest */
 
 struct own { /* the driver's part of a request, read and written by the device */
     struct blk_header header;

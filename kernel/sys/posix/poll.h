@@ -15,7 +15,8 @@ void poll_mask_end(vaddr_t mask, long result);
  * its second field, 1 in a struct timespec, 1,000 in a struct timeval. 0, -EFAULT or -EINVAL. */
 long poll_deadline(vaddr_t at, uint64_t unit_ns, uint64_t *deadline);
 /* The same for calls that have a struct timespec and, at user address `mask`, the address and size
- * of a set of signals (0: none): *set is for poll_mask_end, which must follow when 0 was returned. */
+ * of a set of signals (0: none): *set is for poll_mask_end, which must follow when 0 was
+ * returned. */
 long poll_begin(vaddr_t timeout, vaddr_t mask, uint64_t *deadline, vaddr_t *set);
 /* A timeout in ms, negative for none, as a deadline. */
 uint64_t poll_deadline_ms(int32_t ms);

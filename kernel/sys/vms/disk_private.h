@@ -49,8 +49,8 @@ void disk_transfer_done(struct block_transfer *t);
 /* Submit the requests of a transfer, of which the caller knows nothing any more afterwards.
  * SS$_NORMAL; SS$_ABORT: the thread is to end; SS$_IVCHAN: the channel was deassigned. */
 cond_t disk_submit(struct disk_request *r, bool write);
-/* Are n bytes at block number `block` of what the channel leads to? SS$_NORMAL, and the byte in *at;
- * SS$_ILLBLKNUM; SS$_WRITLCK. */
+/* Are n bytes at block number `block` of what the channel leads to? SS$_NORMAL, and the byte in
+ * *at; SS$_ILLBLKNUM; SS$_WRITLCK. */
 cond_t disk_place(const struct disk_channel *c, uint64_t block, uint64_t n, bool write,
                   uint64_t *at);
 /* Read or write n bytes by the open file, at once. The answer, or (*fault) SS$_ACCVIO, SS$_INSFMEM

@@ -2,14 +2,14 @@
  * Buffer objects and Fast I/O: $CREATE_BUFOBJ_64, $DELETE_BUFOBJ, $IO_SETUP, $IO_PERFORM,
  * $IO_CLEANUP.
  *
- * A request is one of its channel (disk.c), as those of $QIO are, so $CANCEL and $DASSGN find it. Its
- * end needs no thread of the process: the interrupt writes the status area (IOSA), whose page the
- * buffer object keeps, and wakes who waits for a request without an event flag. Only an AST is
+ * A request is one of its channel (disk.c), as those of $QIO are, so $CANCEL and $DASSGN find it.
+ * Its end needs no thread of the process: the interrupt writes the status area (IOSA), whose page
+ * the buffer object keeps, and wakes who waits for a request without an event flag. Only an AST is
  * queued (kernel/event). The request then goes back to its fandle, with its pages still pinned,
  * which the next call unpins.
  *
- * What a program does to the memory meanwhile is its own affair: a page that was unmapped, or copied
- * for a child, is still the one that the device moves data to, and that the status goes to.
+ * What a program does to the memory meanwhile is its own affair: a page that was unmapped, or
+ * copied for a child, is still the one that the device moves data to, and that the status goes to.
  */
 #include "kernel/base/abi/megalith/fast_io.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -244,7 +244,8 @@ static void free_request(struct qio_fast_request *f)
     npp_free_charged(r, sizeof(*r), r->account);
 }
 
-static struct fast_request *allocate(struct qio_fast *t, struct qio_fandle *f)
+static struct fast_request *__attribute__((noinline)) allocate(struct qio_fast *t,
+                                                               struct qio_fandle *f)
 {
     uint16_t account = pool_account();
     struct fast_request *r = npp_alloc_charged(sizeof(*r), account);
@@ -293,7 +294,7 @@ static cond_t check(const struct perform *p)
 }
 
 /* Move the data, of which there is some. After an error the request is as before. */
-static cond_t move(struct fast_request *r, const struct perform *p, bool write, uint64_t at)
+static inline cond_t move(struct fast_request *r, const struct perform *p, bool write, uint64_t at)
 {
     struct block_transfer *t = &r->disk.transfer;
     cond_t status = SS$_NORMAL;

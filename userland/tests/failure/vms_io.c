@@ -5,12 +5,15 @@
 #include <descrip.h>
 #include <dvidef.h>
 #include <efndef.h>
+#include <fcntl.h>
 #include <iledef.h>
 #include <iodef.h>
+#include <iosadef.h>
 #include <megalith/services.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <tap.h>
+#include <unistd.h>
 
 static $DESCRIPTOR(name, "FAILURE_BOX");
 static $DESCRIPTOR(null_device, "NL:");
@@ -21,13 +24,32 @@ static int calls;
 
 static void routine(void) { calls++; }
 
-/* The table of channels stays once it is there. */
+/* Of Fast I/O: the status areas, a file and what is made for it. */
+static IOSA iosa[PAGE / sizeof(IOSA)] __attribute__((aligned(8192)));
+static GENERIC_64 iosa_object, data_object;
+static FANDLE fandle;
+static int file = -1;
+
+static long service_of_file(unsigned short *c) { return (long)raw(MEGA_SYS_FILE_CHANNEL, file, c); }
+
+static int object_of(void *p, unsigned long n, GENERIC_64 *handle)
+{
+    unsigned __int64 length;
+    void *va;
+
+    return sys$create_bufobj_64(p, n, 0, 0, &va, &length, handle);
+}
+
+/* The tables of channels and of buffer objects stay once they are there. */
 static void warm(void)
 {
     unsigned short c;
+    GENERIC_64 h;
 
     sys$assign(&null_device, &c, 0, 0, 0);
     sys$dassgn(c);
+    object_of(iosa, PAGE, &h);
+    sys$delete_bufobj(&h);
     warm_up();
 }
 
@@ -102,6 +124,71 @@ static long getdvi(void)
     return sys$getdvi(EFN$C_ENF, chan, 0, items, 0, 0, 0, 0);
 }
 
+/* ---- Fast I/O, with a file ---- */
+
+static void cold(void)
+{
+    warm();
+    cold_map(COLD, 2 * PAGE);
+}
+static void open_file(void)
+{
+    cold();
+    file = open("/tmp/failure_io", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || write(file, iosa, PAGE) != (long)PAGE)
+        bail_out("no file");
+}
+static void two_objects(void)
+{
+    open_file();
+    cold_written = true; /* the pages that are pinned are there */
+    if (service_of_file(&chan) != SS$_NORMAL ||
+        object_of((void *)COLD, 2 * PAGE, &data_object) != SS$_NORMAL ||
+        object_of(iosa, PAGE, &iosa_object) != SS$_NORMAL)
+        bail_out("no buffer objects");
+}
+static void a_fandle(void)
+{
+    two_objects();
+    sys$io_setup(IO$_READVBLK, &data_object, &iosa_object, routine, 0, &fandle);
+}
+static void used_fandle(void)
+{
+    a_fandle();
+    sys$io_performw(fandle, chan, iosa, (void *)COLD, PAGE, 1);
+}
+static void drop_object(void)
+{
+    sys$delete_bufobj(&data_object);
+    cold_drop();
+}
+static void drop_file(void)
+{
+    sys$dassgn(made);
+    made = 0;
+    close(file);
+    unlink("/tmp/failure_io");
+    cold_drop();
+}
+static void drop_all(void)
+{
+    sys$io_cleanup(fandle);
+    fandle = 0;
+    sys$delete_bufobj(&iosa_object);
+    sys$delete_bufobj(&data_object);
+    sys$dassgn(chan);
+    drop_file();
+}
+static long create_object(void) { return object_of((void *)COLD, 2 * PAGE, &data_object); }
+static long delete_object(void) { return sys$delete_bufobj(&data_object); }
+static long file_channel(void) { return service_of_file(&made); }
+static long set_up(void)
+{
+    return sys$io_setup(IO$_READVBLK, &data_object, &iosa_object, routine, 0, &fandle);
+}
+static long perform(void) { return sys$io_perform(fandle, chan, iosa, (void *)COLD, PAGE, 1); }
+static long clean_up(void) { return sys$io_cleanup(fandle); }
+
 #define IO(name_, call_, prepare_, act_, undo_) \
     BY(name_, call_, prepare_, act_, NULL, undo_, 0, {ANY_KIND, 0})
 #define PLAIN(name_, call_, prepare_, act_, undo_) \
@@ -124,5 +211,13 @@ const struct scenario vms_io_scenarios[] = {
     IO("$qio, a write to a file", VMS_QIO, null_channel, write_null, drop),
     IO("$qio, a read of a file", VMS_QIO, null_channel, read_null, drop),
     PLAIN("$getdvi", VMS_GETDVI, filled_box, getdvi, drop),
+    BY("$create_bufobj_64", VMS_CREATE_BUFOBJ_64, cold, create_object, NULL, drop_object, WARM,
+       {ANY_KIND, SS$_INSFMEM}),
+    PLAIN("$delete_bufobj", VMS_DELETE_BUFOBJ, two_objects, delete_object, drop_all),
+    IO("a channel to an open file", MEGA_SYS_FILE_CHANNEL, open_file, file_channel, drop_file),
+    IO("$io_setup", VMS_IO_SETUP, two_objects, set_up, drop_all),
+    IO("$io_perform", VMS_IO_PERFORM, a_fandle, perform, drop_all),
+    PLAIN("$io_perform, a request used again", VMS_IO_PERFORM, used_fandle, perform, drop_all),
+    PLAIN("$io_cleanup", VMS_IO_CLEANUP, used_fandle, clean_up, drop_all),
     {0},
 };

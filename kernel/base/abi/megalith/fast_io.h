@@ -1,5 +1,5 @@
-/* Buffer objects and Fast I/O: the values of CBODEF and IOSADEF (STARLET), and the status area, which
- * the kernel writes. */
+/* Buffer objects and Fast I/O: the values of CBODEF and IOSADEF (STARLET), and the status area,
+ * which the kernel writes. */
 #ifndef MEGALITH_FAST_IO_H
 #define MEGALITH_FAST_IO_H
 
