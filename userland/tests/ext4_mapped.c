@@ -149,6 +149,33 @@ static void test_ends(void)
     close(fd);
 }
 
+/* A write that ends early, as its bytes cannot be read, changes nothing behind them. */
+static void test_short_write(void)
+{
+    static uint8_t want[3 * PAGE];
+    int fd = make(MNT "/short", 3 * PAGE, 6);
+    uint8_t *from;
+
+    fill(want, 3 * PAGE, 6);
+    close(fd);
+    again("/dev/vda"); /* nothing of it is in memory */
+    fd = open(MNT "/short", O_RDWR);
+    from = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(from, 's', 3 * PAGE);
+    mprotect(from + PAGE, PAGE, PROT_NONE);
+    is(pwrite(fd, from, 3 * PAGE, 0), PAGE, "one page is written");
+    memset(want, 's', PAGE);
+    ok(pread(fd, buffer, 3 * PAGE, 0) == 3 * PAGE && memcmp(buffer, want, 3 * PAGE) == 0,
+       "the others are as before");
+    munmap(from, 3 * PAGE);
+    close(fd);
+    again("/dev/vda");
+    fd = open(MNT "/short", O_RDONLY);
+    ok(pread(fd, buffer, 3 * PAGE, 0) == 3 * PAGE && memcmp(buffer, want, 3 * PAGE) == 0,
+       "on the disk, too");
+    close(fd);
+}
+
 /* Holes made in a file, with pages that were stored to and are not written yet. */
 static void test_punched(void)
 {
@@ -275,10 +302,10 @@ static void test_cut_while_stored(void)
         _exit(0);
     }
     for (unsigned k = 0; k < 150; k++) {
-        wrong += ftruncate(fd, draw(16 * PAGE)) != 0;
-        wrong += k % 3 == 0 && pwrite(fd, "s", 1, draw(16 * PAGE)) != 1;
-        wrong += k % 8 == 0 && fsync(fd) != 0;
-        wrong += ftruncate(fd, 16 * PAGE) != 0;
+        if(ftruncate(fd, draw(16 * PAGE)) != 0) diag("ft %d", errno), wrong++;
+        if( k % 3 == 0 && pwrite(fd, "s", 1, draw(16 * PAGE)) != 1) diag("pwrite %d", errno), wrong++;
+        if( k % 8 == 0 && fsync(fd) != 0) diag("fsync %d", errno), wrong++;
+        if( ftruncate(fd, 16 * PAGE) != 0) diag("ft2 %d", errno), wrong++;
     }
     waitpid(child, &status, 0);
     is(status, 0, "stores end well");
@@ -437,6 +464,7 @@ int main(int argc, char **argv)
         test_stores();
         test_holes();
         test_ends();
+        test_short_write();
         test_punched();
         test_in_time();
         test_while_written();

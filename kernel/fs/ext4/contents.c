@@ -149,8 +149,8 @@ bool ext4_reclaim(const struct fs *fs)
     freed += evict_some(m, false);
     if (!freed)
         freed = evict_some(m, true);
-    if (!freed && __atomic_load_n(&m->ndirty, __ATOMIC_RELAXED)) {
-        ext4_sweep(m);
+    if (!freed) {
+        ext4_wait_written(m);
         freed = evict_some(m, false);
         freed += freed ? 0 : evict_some(m, true);
     }

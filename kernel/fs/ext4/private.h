@@ -75,7 +75,12 @@ struct ext4 {
     struct list dirty;             /* files with pages that were stored to, oldest first */
     uint32_t ndirty;               /* of them */
     uint64_t dirty_since;          /* clock_ns() when the first one came; UINT64_MAX: none */
-    uint64_t stored_to;            /* pages that were granted since the last sweep */
+    uint64_t stored_to;            /* pages that were granted since the last sweep began */
+    uint64_t writing;              /* those before, which that sweep has not written yet */
+    bool hurry;                    /* memory is short: the next sweep begins at once */
+    bool sweeping;                 /* files that have left `dirty` are being written */
+    uint64_t progress;             /* another number when a part, or a sweep, is written */
+    struct wait_queue advance;     /* who waits for that */
     bool writer_gone;              /* there is no thread that writes back (any more) */
     struct wait_queue back;        /* that thread, until there is something to write */
     uint32_t alive;                /* inodes of `all` */
@@ -263,6 +268,8 @@ void ext4_ended_locked(struct ext4_inode *i);
 void ext4_sweep(struct ext4 *m);
 /* Have that done soon: memory is short. IPL up to IPL_ASTDEL. */
 void ext4_sweep_soon(struct ext4 *m);
+/* The same, and wait until a part of it is written, or some seconds: killable. No lock held. */
+void ext4_wait_written(struct ext4 *m);
 /* The thread that does it in time. */
 void ext4_writer(void *mount);
 /* Let pages be stored to. The mount's thread. */

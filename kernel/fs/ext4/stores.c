@@ -45,7 +45,8 @@
 #include "mm/pool/pool_charged.h"
 #include "mm/space/aspace.h"
 
-#define STORED_NS UINT64_C(5000000000)
+#define STORED_NS  UINT64_C(5000000000)
+#define ADVANCE_NS UINT64_C(5000000000) /* that one who is short of memory waits for 128 KiB */
 #define PUT_TRIES 3u /* of a page that a fault asks for at the same moment */
 
 struct ext4_grant {
@@ -79,7 +80,29 @@ static void note(struct ext4_inode *i, uint64_t index)
 
 bool ext4_many_stored(struct ext4 *m)
 {
-    return __atomic_load_n(&m->stored_to, __ATOMIC_RELAXED) >= 2 * m->stores_most;
+    uint64_t n = __atomic_load_n(&m->stored_to, __ATOMIC_RELAXED) +
+                 __atomic_load_n(&m->writing, __ATOMIC_RELAXED);
+
+    return n >= 2 * m->stores_most;
+}
+
+/* Pages of i are, or may be at any moment, stored to: a write-back has to look. */
+static void mark(struct ext4_inode *i)
+{
+    struct ext4 *m = i->mount;
+    ipl_t ipl;
+
+    __atomic_store_n(&i->stored, true, __ATOMIC_RELEASE);
+    ipl = spin_lock(&m->lock);
+    if (list_empty(&i->dirty_link) && !i->ended) {
+        list_add_tail(&m->dirty, &i->dirty_link);
+        m->ndirty++;
+        if (m->dirty_since == UINT64_MAX) {
+            m->dirty_since = clock_ns();
+            wake_all(&m->back);
+        }
+    }
+    spin_unlock(&m->lock, ipl);
 }
 
 int ext4_upgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
@@ -164,8 +187,10 @@ static void grant(struct ext4 *m, struct ext4_grant *g)
     mm_answers_begin(g->o);
     mutex_lock(&m->mutex);
     err = have_page(i, g->o, g->index);
-    if (!err)
+    if (!err) {
         note(i, g->index);
+        mark(i); /* the store can have happened before its thread comes to ext4_written() */
+    }
     if (err)
         mm_deny(g->o, g->index, 1, err);
     else
@@ -204,24 +229,6 @@ static bool try_ref(struct inode *i)
                                                 __ATOMIC_RELAXED))
         ;
     return refs != 0;
-}
-
-static void mark(struct ext4_inode *i)
-{
-    struct ext4 *m = i->mount;
-    ipl_t ipl;
-
-    __atomic_store_n(&i->stored, true, __ATOMIC_RELEASE);
-    ipl = spin_lock(&m->lock);
-    if (list_empty(&i->dirty_link) && !i->ended) {
-        list_add_tail(&m->dirty, &i->dirty_link);
-        m->ndirty++;
-        if (m->dirty_since == UINT64_MAX) {
-            m->dirty_since = clock_ns();
-            wake_all(&m->back);
-        }
-    }
-    spin_unlock(&m->lock, ipl);
 }
 
 void ext4_written(struct mm_object *o)
@@ -309,45 +316,73 @@ int ext4_put(struct mm_object *o, uint64_t offset, uint64_t count)
     return 0;
 }
 
+/* n pages are written: those first that the sweep has begun with. */
 static void count_written(struct ext4 *m, uint32_t n)
 {
     ipl_t ipl = spin_lock(&m->lock);
+    uint64_t old = MIN(m->writing, (uint64_t)n);
 
-    m->stored_to -= MIN(m->stored_to, (uint64_t)n);
+    m->writing -= old;
+    m->stored_to -= MIN(m->stored_to, n - old);
+    m->progress++;
+    wake_all(&m->advance);
     spin_unlock(&m->lock, ipl);
 }
 
-static int write_blocks(const struct ext4_part *p)
-{
-    uint64_t bytes = p->i->mount->about.block_bytes, block = (p->first << PAGE_SHIFT) / bytes;
-    uint64_t to = MIN((p->first + p->npages) << PAGE_SHIFT, p->end);
-    uint64_t end = (to + bytes - 1) / bytes, done = 0;
-    int err = 0;
+static bool is_lasting(int err) { return err && err != -EINTR && err != -ENOMEM; }
 
-    for (; !err && block < end; block += done)
-        err = ext4_write_blocks(p, block, end - block, 0, &done);
-    return err;
+/* Write n pages of the part from page[k] on. An error ends that; or else, one block at a time, only
+ * one that does not last: what is behind a block that the device refuses is written all the same.
+ * The first error. */
+static int write_blocks(const struct ext4_part *p, uint32_t k, uint32_t n, bool singly)
+{
+    uint64_t bytes = p->i->mount->about.block_bytes, block = ((p->first + k) << PAGE_SHIFT) / bytes;
+    uint64_t to = MIN((p->first + k + n) << PAGE_SHIFT, p->end);
+    uint64_t end = (to + bytes - 1) / bytes, done;
+    int first = 0, err = 0;
+
+    for (; block < end && (!err || (singly && is_lasting(err))); block += done) {
+        err = ext4_write_blocks(p, block, singly ? 1 : end - block, 0, &done);
+        done = err ? 1 : done;
+        if (err && (!first || !is_lasting(err)))
+            first = err;
+    }
+    return first;
 }
 
-/* Write the pages that have joined, and answer for them. Who unmaps the file, and does not store
- * any more, leaves pages that can be evicted: they have no write access. */
-static int write_part(struct ext4_part *p, struct mm_object *o)
+/* What became of n pages from page[k] on. 0, or why they are left. Who unmaps the file, and does
+ * not store any more, leaves pages that can be evicted: they have no write access. */
+static int answer(const struct ext4_part *p, struct mm_object *o, uint32_t k, uint32_t n, int err)
 {
-    int err = p->npages ? write_blocks(p) : 0;
-    bool left = err == -EINTR || err == -ENOMEM;
+    bool left = err && !is_lasting(err);
 
     if (err && !left)
         inode_write_failed(&p->i->inode, err == -EROFS ? -EIO : err);
+    if (!left)
+        (void)mm_downgrade(o, p->first + k, n, MAP_R);
+    mm_put_done(o, p->first + k, n, left ? err : 0);
+    if (!left)
+        count_written(p->i->mount, n);
+    return left ? err : 0;
+}
+
+/* Write the pages that have joined, and answer for them. If the device refuses some, each is tried
+ * by itself. */
+static int write_part(struct ext4_part *p, struct mm_object *o)
+{
+    int err = p->npages ? write_blocks(p, 0, p->npages, false) : 0, left = 0;
+
+    if (is_lasting(err))
+        for (uint32_t k = 0; k < p->npages; k++) {
+            err = answer(p, o, k, 1, left ? left : write_blocks(p, k, 1, true));
+            left = left ? left : err;
+        }
+    else if (p->npages)
+        left = answer(p, o, 0, p->npages, err);
     for (uint32_t k = 0; k < p->npages; k++)
         page_unref(p->page[k]);
-    if (p->npages && !left)
-        (void)mm_downgrade(o, p->first, p->npages, MAP_R);
-    if (p->npages)
-        mm_put_done(o, p->first, p->npages, left ? err : 0);
-    if (p->npages && !left)
-        count_written(p->i->mount, p->npages);
     p->npages = 0;
-    return left ? err : 0;
+    return left;
 }
 
 /*
@@ -464,6 +499,8 @@ static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t first
 
         err = err ? err : last;
     }
+    if (t.granting)
+        mark(i); /* they may have been passed over, as they had no access yet */
     __atomic_store_n(&i->backs, NULL, __ATOMIC_RELAXED);
     i->back = NULL;
     return !err && thread_killed() ? -EINTR : err;
@@ -533,11 +570,18 @@ static bool is_lost(struct ext4_inode *i)
 static void write_file(struct ext4_inode *i)
 {
     struct ext4 *m = i->mount;
+    int err;
 
-    if (is_lost(i) || ext4_write_back(i, 0, INODE_MAX_PAGES) || mutex_lock_killable(&m->mutex))
+    if (is_lost(i) || ext4_write_back(i, 0, INODE_MAX_PAGES))
         return;
-    (void)ext4_store_times(i);
+    if (mutex_lock_killable(&m->mutex)) {
+        mark(i);
+        return;
+    }
+    err = ext4_store_times(i);
     mutex_unlock(&m->mutex);
+    if (err == -ENOMEM || err == -EINTR)
+        mark(i);
 }
 
 /* Those that come to the list meanwhile are left there. */
@@ -551,7 +595,10 @@ void ext4_sweep(struct ext4 *m)
         return;
     ipl = spin_lock(&m->lock);
     left = m->ndirty;
+    m->writing += m->stored_to;
     m->stored_to = 0;
+    m->hurry = false;
+    m->sweeping = true;
     m->dirty_since = UINT64_MAX;
     spin_unlock(&m->lock, ipl);
     while (left && !thread_killed())
@@ -562,6 +609,10 @@ void ext4_sweep(struct ext4 *m)
     ipl = spin_lock(&m->lock);
     if (m->ndirty && m->dirty_since == UINT64_MAX) /* this thread is to end */
         m->dirty_since = clock_ns();
+    m->writing = 0; /* what could not be written is on the list again */
+    m->sweeping = false;
+    m->progress++;
+    wake_all(&m->advance);
     spin_unlock(&m->lock, ipl);
     mutex_unlock(&m->sweep);
 }
@@ -571,10 +622,37 @@ void ext4_sweep_soon(struct ext4 *m)
     ipl_t ipl = spin_lock(&m->lock);
 
     if (m->ndirty) {
-        m->stored_to = MAX(m->stored_to, m->stores_most);
+        m->hurry = true;
         wake_all(&m->back);
     }
     spin_unlock(&m->lock, ipl);
+}
+
+/* Is there nothing to wait for, or has the writer come further? */
+static bool has_advanced(struct ext4 *m, uint64_t from)
+{
+    ipl_t ipl = spin_lock(&m->lock);
+    bool so = m->progress != from || m->writer_gone || (!m->ndirty && !m->sweeping);
+
+    spin_unlock(&m->lock, ipl);
+    return so;
+}
+
+void ext4_wait_written(struct ext4 *m)
+{
+    uint64_t from = __atomic_load_n(&m->progress, __ATOMIC_RELAXED);
+    uint64_t until = clock_ns() + ADVANCE_NS;
+    struct waiter w;
+    int err = 0;
+
+    ext4_sweep_soon(m);
+    do {
+        wait_enqueue(&m->advance, &w);
+        if (has_advanced(m, from))
+            break;
+        err = wait_block(&w, WAIT_KILLABLE, until);
+    } while (!err && clock_ns() < until);
+    wait_finish(&w);
 }
 
 /* When the next write-back is due; 0: the thread is to end. */
@@ -583,7 +661,7 @@ static uint64_t due(struct ext4 *m)
     ipl_t ipl = spin_lock(&m->lock);
     uint64_t at = m->dirty_since == UINT64_MAX ? UINT64_MAX : m->dirty_since + STORED_NS;
 
-    if (at != UINT64_MAX && m->stored_to >= m->stores_most)
+    if (at != UINT64_MAX && (m->hurry || m->stored_to >= m->stores_most))
         at = 1;
     if (m->ending)
         at = 0;
@@ -597,6 +675,7 @@ void ext4_writer(void *mount)
     uint64_t at;
     ipl_t ipl;
 
+    thread_self()->settling = 1; /* who has no memory waits for it, so it gets some of the last */
     do {
         struct waiter w;
 

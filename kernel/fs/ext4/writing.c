@@ -41,7 +41,9 @@ static struct ext4_volume *volume_of(const struct ext4_inode *i) { return i->mou
 static int write_out(const struct ext4_part *p, uint64_t at, uint64_t place, uint32_t n)
 {
     const struct block_volume *v = p->i->mount->disk;
-    struct block_request *r = block_new(v, BLOCK_WRITE, place / v->disk->sector_bytes, n);
+    /* memory to write back with is not the user's: his pages cannot be freed without it */
+    struct block_request *r = (p->back ? block_new_uncharged : block_new)(
+        v, BLOCK_WRITE, place / v->disk->sector_bytes, n);
     int err;
 
     if (!r)
@@ -130,7 +132,11 @@ int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count,
     if (err || !there)
         return err;
     *done = run.count;
-    return write_out(p, block * bytes, run.physical * bytes, (uint32_t)(run.count * bytes));
+    err = write_out(p, block * bytes, run.physical * bytes, (uint32_t)(run.count * bytes));
+    if (err != -ENOMEM || run.count * bytes <= PAGE_SIZE)
+        return err;
+    *done = PAGE_SIZE / bytes; /* with as little memory as can be */
+    return write_out(p, block * bytes, run.physical * bytes, PAGE_SIZE);
 }
 
 /* The blocks of a part that are within the file. */
@@ -191,8 +197,9 @@ static int copy_some(const struct source *s, uint64_t to, uint8_t *page, size_t 
 }
 
 /* A page that is not in memory and is overwritten whole is not read: one that has the new bytes
- * takes its place at once. False: it could not be made. */
-static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source *s)
+ * takes its place at once. False: it could not be made; *fault: because the bytes cannot be
+ * read. */
+static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source *s, bool *fault)
 {
     pfn_t pfn, out;
 
@@ -201,6 +208,7 @@ static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source
         return false;
     if (copy_some(s, index << PAGE_SHIFT, kseg_page(pfn), PAGE_SIZE)) {
         page_free(pfn);
+        *fault = true;
         return false;
     }
     if (ext4_offer_page(p->i, index, pfn, &out))
@@ -211,19 +219,20 @@ static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source
     return true;
 }
 
-/* Have the pages of what is written. */
+/* Have the pages of what is written, up to the first one for which not all bytes can be read. */
 static int hold(struct ext4_part *p, const struct source *s)
 {
     uint64_t end = (s->at + s->n + PAGE_MASK) >> PAGE_SHIFT;
+    bool fault = false;
     int err = 0;
 
     p->first = s->at >> PAGE_SHIFT;
     p->npages = p->filled = 0;
-    while (!err && p->first + p->npages < end) {
+    while (!err && !fault && p->first + p->npages < end) {
         uint64_t index = p->first + p->npages;
         pfn_t pfn = object_page_try_get(p->i->inode.object, index);
 
-        if (pfn_eq(pfn, PFN_NONE) && hold_filled(p, index, s))
+        if (pfn_eq(pfn, PFN_NONE) && hold_filled(p, index, s, &fault))
             continue;
         if (pfn_eq(pfn, PFN_NONE))
             err = object_page_get(p->i->inode.object, index, MAP_R, &pfn);
@@ -243,9 +252,9 @@ static long copy_in(const struct ext4_part *p, const struct source *s)
     while (done < s->n) {
         uint64_t to = s->at + done, within = to & PAGE_MASK, k = (to >> PAGE_SHIFT) - p->first;
         size_t some = MIN(s->n - done, PAGE_SIZE - within);
-        int err = 0;
+        int err = k < p->npages ? 0 : -EFAULT;
 
-        if (!(p->filled >> k & 1))
+        if (!err && !(p->filled >> k & 1))
             err = copy_some(s, to, (uint8_t *)kseg_page(p->page[k]) + within, some);
         if (err)
             return done ? (long)done : err;
@@ -297,6 +306,12 @@ static bool can_wait(const struct ext4_part *p)
     return there;
 }
 
+/* The pages of the part as far as something was written to them, up to `end` of the file. */
+static int store_later(const struct ext4_part *p, uint64_t end)
+{
+    return ext4_store_later(p->i, p->first, (uint32_t)(pages_of(end) - p->first));
+}
+
 /* At most as much as a part has pages for. What makes the file longer is written at once, so that
  * no commit has the length without the bytes. */
 static long write_part(struct ext4_part *p, const struct source *s)
@@ -311,7 +326,7 @@ static long write_part(struct ext4_part *p, const struct source *s)
     r = hold(p, s);
     if (!r) {
         r = copy_in(p, s);
-        if (r > 0 && (end > old || !can_wait(p) || ext4_store_later(p->i, p->first, p->npages)))
+        if (r > 0 && (end > old || !can_wait(p) || store_later(p, s->at + (uint64_t)r)))
             r = write_back(p, s->at, (size_t)r);
         drop(p);
     }
