@@ -232,7 +232,8 @@ def test_failed_write_back(tmp_path: Path) -> None:
         for k, sector in enumerate(sectors)
     )
     bad = int(debugfs(image, "bmap /a 12")) * 8
-    rules += f",inject-error.12.event=write_aio,inject-error.12.iotype=write,inject-error.12.sector={bad}"
+    rules += ",inject-error.12.event=write_aio,inject-error.12.iotype=write"
+    rules += f",inject-error.12.sector={bad}"
     run(image, "untold", more=("--disk-fault", rules))
     check_image(image)
 

@@ -224,7 +224,8 @@ struct inode_ops {
      * all. */
     int (*resize)(struct inode *i, uint64_t size, bool killable);
     /* Drop the pages [first, first + n) of a regular file's object, to be zeroes when they are read
-     * again. i->lock is held exclusively. NULL: they can only be overwritten. */
+     * again. n 0: nothing is changed but told whether that can be done. i->lock is held
+     * exclusively. NULL: they can only be overwritten. */
     int (*discard)(struct inode *i, uint64_t first, uint64_t n);
     /* Have storage for the n bytes of a regular file at offset, and with `grow` make it as long as
      * they reach. i->lock is held exclusively. NULL: its pages are its storage. */

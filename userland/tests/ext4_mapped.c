@@ -214,6 +214,28 @@ static void test_punched(void)
     close(fd);
 }
 
+/* Whole pages become holes: that changes the time. Edges that are in holes take no blocks. */
+static void test_punched_holes(void)
+{
+    const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
+    int fd = make(MNT "/times", 4 * PAGE, 4);
+    struct stat st;
+    long before;
+
+    futimens(fd, old);
+    is(fsync(fd), 0, "a file with an old time");
+    is(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, PAGE, PAGE), 0, "a page");
+    close(fd);
+    again("/dev/vda");
+    ok(stat(MNT "/times", &st) == 0 && st.st_mtim.tv_sec > 1000000000, "the time has changed");
+    fd = open(MNT "/times", O_RDWR | O_TRUNC);
+    is(ftruncate(fd, 8 * PAGE) + fsync(fd), 0, "a hole");
+    before = blocks_free();
+    is(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 100, 5 * PAGE), 0, "holes in it");
+    is(blocks_free(), before, "take no blocks");
+    close(fd);
+}
+
 /* What was stored is written without being asked for, and the time of the change with it. */
 static void test_in_time(void)
 {
@@ -302,10 +324,10 @@ static void test_cut_while_stored(void)
         _exit(0);
     }
     for (unsigned k = 0; k < 150; k++) {
-        if(ftruncate(fd, draw(16 * PAGE)) != 0) diag("ft %d", errno), wrong++;
-        if( k % 3 == 0 && pwrite(fd, "s", 1, draw(16 * PAGE)) != 1) diag("pwrite %d", errno), wrong++;
-        if( k % 8 == 0 && fsync(fd) != 0) diag("fsync %d", errno), wrong++;
-        if( ftruncate(fd, 16 * PAGE) != 0) diag("ft2 %d", errno), wrong++;
+        wrong += ftruncate(fd, draw(16 * PAGE)) != 0;
+        wrong += k % 3 == 0 && pwrite(fd, "s", 1, draw(16 * PAGE)) != 1;
+        wrong += k % 8 == 0 && fsync(fd) != 0;
+        wrong += ftruncate(fd, 16 * PAGE) != 0;
     }
     waitpid(child, &status, 0);
     is(status, 0, "stores end well");
@@ -466,6 +488,7 @@ int main(int argc, char **argv)
         test_ends();
         test_short_write();
         test_punched();
+        test_punched_holes();
         test_in_time();
         test_while_written();
         test_cut_while_stored();

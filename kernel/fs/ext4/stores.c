@@ -47,7 +47,8 @@
 
 #define STORED_NS  UINT64_C(5000000000)
 #define ADVANCE_NS UINT64_C(5000000000) /* that one who is short of memory waits for 128 KiB */
-#define PUT_TRIES 3u /* of a page that a fault asks for at the same moment */
+#define GRANTS     32u                  /* before what else waits for the mount's thread */
+#define PUT_TRIES  3u                   /* of a page that a fault asks for at the same moment */
 
 struct ext4_grant {
     struct list link;    /* in mount.grants; mount.lock */
@@ -86,8 +87,7 @@ bool ext4_many_stored(struct ext4 *m)
     return n >= 2 * m->stores_most;
 }
 
-/* Pages of i are, or may be at any moment, stored to: a write-back has to look. */
-static void mark(struct ext4_inode *i)
+void ext4_mark(struct ext4_inode *i)
 {
     struct ext4 *m = i->mount;
     ipl_t ipl;
@@ -149,7 +149,9 @@ static uint32_t pages_with(struct ext4_inode *i, uint64_t index)
 }
 
 /* Have blocks for a page of i, and for some behind it: if there is one in a hole, it is zeroes.
- * m->mutex is held: so the page is the one that the file has at this length. */
+ * m->mutex is held: so the page is the one that the file has at this length. -EAGAIN: the file just
+ * becomes longer, or shorter, and the object has more pages: the fault looks again. (An error would
+ * be told to who makes it longer, too, should he wait for the page.) */
 static int have_page(struct ext4_inode *i, struct mm_object *o, uint64_t index)
 {
     struct ext4_part p = {.i = i, .first = index, .end = i->node.size, .back = true};
@@ -161,7 +163,7 @@ static int have_page(struct ext4_inode *i, struct mm_object *o, uint64_t index)
         return 0; /* it was cut off: who waits, perhaps to read it, looks again */
     p.npages = 1;
     there = index << PAGE_SHIFT >= i->node.size;
-    err = there ? -ENXIO : ext4_has_part(&p, &there);
+    err = there ? -EAGAIN : ext4_has_part(&p, &there);
     if (!err && !there) {
         p.npages = pages_with(i, index);
         for (uint32_t k = 1; k < p.npages; k++)
@@ -189,12 +191,12 @@ static void grant(struct ext4 *m, struct ext4_grant *g)
     err = have_page(i, g->o, g->index);
     if (!err) {
         note(i, g->index);
-        mark(i); /* the store can have happened before its thread comes to ext4_written() */
+        ext4_mark(i); /* the store can have happened before its thread comes to ext4_written() */
     }
-    if (err)
+    if (err && err != -EAGAIN)
         mm_deny(g->o, g->index, 1, err);
     else
-        (void)mm_supply(g->o, g->index, PFN_NONE, MAP_R | MAP_W);
+        (void)mm_supply(g->o, g->index, PFN_NONE, err ? MAP_R : MAP_R | MAP_W);
     mutex_unlock(&m->mutex);
     ipl = spin_lock(&m->lock); /* until then who waits for the thread finds it busy */
     list_remove(&g->link);
@@ -205,7 +207,7 @@ static void grant(struct ext4 *m, struct ext4_grant *g)
 
 void ext4_do_grants(struct ext4 *m)
 {
-    for (;;) {
+    for (unsigned k = 0; k < GRANTS; k++) {
         ipl_t ipl = spin_lock(&m->lock);
         struct list *l = list_first(&m->grants);
         struct ext4_grant *g = l ? list_entry(l, struct ext4_grant, link) : NULL;
@@ -236,7 +238,7 @@ void ext4_written(struct mm_object *o)
     struct ext4_inode *i = object_pager_data(o);
 
     inode_touch(&i->inode);
-    mark(i);
+    ext4_mark(i);
 }
 
 /* Pages that are not written to yet but for this get access at once, as the file is locked and has
@@ -254,7 +256,7 @@ int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages)
             page_unref(pfn);
     }
     __atomic_store_n(&i->grants, NULL, __ATOMIC_RELAXED);
-    mark(i);
+    ext4_mark(i);
     return err;
 }
 
@@ -500,7 +502,7 @@ static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t first
         err = err ? err : last;
     }
     if (t.granting)
-        mark(i); /* they may have been passed over, as they had no access yet */
+        ext4_mark(i); /* they may have been passed over, as they had no access yet */
     __atomic_store_n(&i->backs, NULL, __ATOMIC_RELAXED);
     i->back = NULL;
     return !err && thread_killed() ? -EINTR : err;
@@ -536,7 +538,7 @@ int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
         err = write_pages(i, i->inode.object, first, end);
     if (err) {
         lose_noted(i);
-        mark(i);
+        ext4_mark(i);
     }
     mutex_unlock(&i->back_lock);
     mutex_unlock_shared(&i->inode.lock);
@@ -575,13 +577,13 @@ static void write_file(struct ext4_inode *i)
     if (is_lost(i) || ext4_write_back(i, 0, INODE_MAX_PAGES))
         return;
     if (mutex_lock_killable(&m->mutex)) {
-        mark(i);
+        ext4_mark(i);
         return;
     }
     err = ext4_store_times(i);
     mutex_unlock(&m->mutex);
     if (err == -ENOMEM || err == -EINTR)
-        mark(i);
+        ext4_mark(i);
 }
 
 /* Those that come to the list meanwhile are left there. */

@@ -67,6 +67,18 @@ static int write_out(const struct ext4_part *p, uint64_t at, uint64_t place, uin
     return err;
 }
 
+/* Has the part nothing but zeroes in the n bytes of the file from `at` on? */
+static bool is_zero(const struct ext4_part *p, uint64_t at, uint64_t n)
+{
+    uint64_t end = MIN(at + n, p->end);
+
+    for (; at < end; at += sizeof(uint64_t)) /* whole blocks; what is behind the end is zeroes */
+        if (*(const uint64_t *)((uint8_t *)kseg_page(p->page[(at >> PAGE_SHIFT) - p->first]) +
+                                (at & PAGE_MASK)))
+            return false;
+    return true;
+}
+
 static bool is_stale(const struct ext4_node *n)
 {
     return (uint64_t)n->mtime_ns / NS_PER_S != clock_wall_ns() / NS_PER_S;
@@ -124,6 +136,12 @@ int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count,
         return err;
     err = ext4_volume_writes(m->volume) ? ext4_find_run(m->volume, n, block, &run) : -EROFS;
     run.count = err ? 0 : MIN(run.count, count);
+    if (!err && p->back && !run.physical &&
+        is_zero(p, block * bytes, (uint64_t)run.count * bytes)) {
+        mutex_unlock(&m->mutex);
+        *done = run.count; /* no store has asked for blocks: it is a hole */
+        return 0;
+    }
     there = run.count && run.physical && (p->back || !is_stale(n)) &&
             n->size >= MIN(size, (block + run.count) * bytes);
     if (!err && !there)
@@ -422,7 +440,7 @@ int ext4_may_change(struct ext4_inode *i)
     return err ? err : finish_cut(i, true);
 }
 
-static int drop_set_ids(struct inode *in)
+int ext4_drop_set_ids(struct inode *in)
 {
     /* as a change of the owner does, with what the mode is then */
     const struct fs_change to = {.which = FS_SET_OWNER, .uid = UINT32_MAX, .gid = UINT32_MAX};
@@ -440,7 +458,7 @@ long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *
     int err = ext4_may_change(p.i);
 
     if (!err)
-        err = drop_set_ids(in);
+        err = ext4_drop_set_ids(in);
     if (!err && offset > in->size)
         err = write_end(&p, in->size);
     if (err)
@@ -481,7 +499,7 @@ static int set_size(struct ext4_inode *i, uint64_t size)
     if (size >= old)
         return 0;
     mutex_lock(&m->mutex); /* after that, nothing that was read before comes into memory */
-    i->cuts++;
+    ext4_outdate(i, size, UINT64_MAX);
     mutex_unlock(&m->mutex);
     return 0;
 }
@@ -514,7 +532,7 @@ int ext4_op_resize(struct inode *in, uint64_t size, bool killable)
     if (!err)
         err = finish_cut(p.i, killable);
     if (!err)
-        err = drop_set_ids(in);
+        err = ext4_drop_set_ids(in);
     if (!err && size > old)
         err = write_end(&p, old);
     if (!err && size != old)
