@@ -45,6 +45,7 @@
 #include "mm/pool/pool_charged.h"
 #include "mm/space/aspace.h"
 
+#define HOLD_PAGES (4 * EXT4_PAGES) /* that are written while the file is locked */
 #define STORED_NS  UINT64_C(5000000000)
 #define ADVANCE_NS UINT64_C(5000000000) /* that one who is short of memory waits for 128 KiB */
 #define GRANTS     32u                  /* before what else waits for the mount's thread */
@@ -474,18 +475,25 @@ static uint64_t next_noted(struct noted *t, struct mm_object *o, uint64_t from, 
     return t->next < t->n ? t->page[t->next] : UINT64_MAX;
 }
 
-/* The file is locked, and so is back_lock. */
-static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t first, uint64_t end)
+/* Write pages from *at on, which becomes where to go on: many are written in several holds of the
+ * file's lock. The file is locked, and so is back_lock. */
+static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t *at, uint64_t end)
 {
     struct ext4_part p = {.i = i, .end = i->inode.size, .back = true};
+    uint32_t before, n = 0;
+    uint64_t k = *at;
     struct noted t;
-    uint32_t before;
     int err = 0;
 
-    take_noted(i, &t, first == 0 && end >= INODE_MAX_PAGES);
+    take_noted(i, &t, k == 0 && end >= INODE_MAX_PAGES);
+    *at = end;
     i->back = &p;
     __atomic_store_n(&i->backs, thread_self(), __ATOMIC_RELAXED);
-    for (uint64_t k = first; !err && (k = next_noted(&t, o, k, end)) < end; k++) {
+    for (; !err && (k = next_noted(&t, o, k, end)) < end; k++) {
+        if (t.all && n++ == HOLD_PAGES) {
+            *at = k;
+            break;
+        }
         if (p.npages == EXT4_PAGES || k != p.first + p.npages)
             err = write_part(&p, o);
         if (!p.npages)
@@ -521,11 +529,17 @@ void ext4_forget_stores(struct ext4_inode *i, uint64_t first, uint64_t n)
     i->back = NULL;
 }
 
-int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
+/* Some of the pages [*at, end); *at is where to go on. wait: for the file, if it is locked;
+ * otherwise -EAGAIN. */
+static int write_back_some(struct ext4_inode *i, uint64_t *at, uint64_t end, bool wait)
 {
-    int err = mutex_lock_shared_killable(&i->inode.lock);
-    bool all = first == 0 && end >= INODE_MAX_PAGES;
+    bool all = *at == 0 && end >= INODE_MAX_PAGES;
+    int err = 0;
 
+    if (wait)
+        err = mutex_lock_shared_killable(&i->inode.lock);
+    else if (!mutex_try_lock_shared(&i->inode.lock))
+        err = -EAGAIN;
     if (err)
         return err;
     err = mutex_lock_killable(&i->back_lock); /* also for what another one is about to write */
@@ -535,14 +549,34 @@ int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
     }
     if (all ? __atomic_exchange_n(&i->stored, false, __ATOMIC_ACQUIRE)
             : __atomic_load_n(&i->stored, __ATOMIC_ACQUIRE))
-        err = write_pages(i, i->inode.object, first, end);
-    if (err) {
+        err = write_pages(i, i->inode.object, at, end);
+    else
+        *at = end;
+    if (err || *at < end) { /* who comes in between has to look for the others */
         lose_noted(i);
-        ext4_mark(i);
+        __atomic_store_n(&i->stored, true, __ATOMIC_RELEASE);
     }
     mutex_unlock(&i->back_lock);
     mutex_unlock_shared(&i->inode.lock);
     return err;
+}
+
+static int write_back(struct ext4_inode *i, uint64_t first, uint64_t end, bool wait)
+{
+    uint64_t at = first;
+    int err;
+
+    do
+        err = write_back_some(i, &at, end, wait);
+    while (!err && at < end);
+    if (err)
+        ext4_mark(i);
+    return err;
+}
+
+int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
+{
+    return write_back(i, first, end, true);
 }
 
 /* i stays as long as its object, to which the caller has a reference. */
@@ -569,27 +603,45 @@ static bool is_lost(struct ext4_inode *i)
            !object_is_mapped(i->inode.object);
 }
 
-static void write_file(struct ext4_inode *i)
+static int write_file(struct ext4_inode *i, bool wait)
 {
     struct ext4 *m = i->mount;
-    int err;
+    int err = is_lost(i) ? 0 : write_back(i, 0, INODE_MAX_PAGES, wait);
 
-    if (is_lost(i) || ext4_write_back(i, 0, INODE_MAX_PAGES))
-        return;
-    if (mutex_lock_killable(&m->mutex)) {
-        ext4_mark(i);
-        return;
+    if (err || is_lost(i))
+        return err;
+    err = mutex_lock_killable(&m->mutex);
+    if (!err) {
+        err = ext4_store_times(i);
+        mutex_unlock(&m->mutex);
     }
-    err = ext4_store_times(i);
-    mutex_unlock(&m->mutex);
     if (err == -ENOMEM || err == -EINTR)
         ext4_mark(i);
+    return err;
 }
 
-/* Those that come to the list meanwhile are left there. */
-void ext4_sweep(struct ext4 *m)
+/* Has somebody asked for memory since the sweep began? */
+static bool has_hurry(const struct ext4 *m) { return __atomic_load_n(&m->hurry, __ATOMIC_RELAXED); }
+
+/* The first `left` files of the list. Returns how many were locked, which are on it again: with
+ * wait none. */
+static uint32_t write_files(struct ext4 *m, uint32_t left, bool wait)
 {
     struct ext4_inode *i;
+    uint32_t locked = 0;
+
+    while (left && !thread_killed())
+        if ((i = next_dirty(m, &left)) != NULL) {
+            locked += write_file(i, wait) == -EAGAIN;
+            inode_unref(&i->inode);
+        }
+    return locked;
+}
+
+/* Those that come to the list meanwhile are left there. One that is locked is waited for after all
+ * others were written, and not while memory is short: the holder may wait for that. */
+void ext4_sweep(struct ext4 *m)
+{
     uint32_t left;
     ipl_t ipl;
 
@@ -603,11 +655,8 @@ void ext4_sweep(struct ext4 *m)
     m->sweeping = true;
     m->dirty_since = UINT64_MAX;
     spin_unlock(&m->lock, ipl);
-    while (left && !thread_killed())
-        if ((i = next_dirty(m, &left)) != NULL) {
-            write_file(i);
-            inode_unref(&i->inode);
-        }
+    if (write_files(m, left, false) && !(thread_self()->settling && has_hurry(m)))
+        (void)write_files(m, __atomic_load_n(&m->ndirty, __ATOMIC_RELAXED), true);
     ipl = spin_lock(&m->lock);
     if (m->ndirty && m->dirty_since == UINT64_MAX) /* this thread is to end */
         m->dirty_since = clock_ns();
