@@ -99,8 +99,8 @@ int tree_mount_describe(unsigned index, struct tree_mount_text *t);
 /* Have what was written survive the machine's end: on all file systems, as far as their servers
  * answer. IPL 0. */
 void tree_sync(void);
-/* Memory is short: free some pages of files that can be had again. False: there are none. IPL 0. */
-bool tree_reclaim(void);
+/* Memory is short: free some pages of files that can be had again. IPL 0. */
+enum fs_reclaimed tree_reclaim(void);
 /* Create a device node; mode includes its type. Boot. */
 int tree_device(const char *path, uint32_t mode, uint32_t rdev);
 void tree_boot(void);

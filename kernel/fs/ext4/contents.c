@@ -141,20 +141,20 @@ static uint64_t evict_some(struct ext4 *m, bool mapped)
     return freed;
 }
 
-bool ext4_reclaim(const struct fs *fs)
+enum fs_reclaimed ext4_reclaim(const struct fs *fs)
 {
     struct ext4 *m = ext4_of(fs);
     uint64_t freed = ext4_trim(m, 0, NULL, UINT32_MAX);
 
     freed += evict_some(m, false);
-    if (!freed)
-        freed = evict_some(m, true);
-    if (!freed) {
-        ext4_wait_written(m);
-        freed = evict_some(m, false);
-        freed += freed ? 0 : evict_some(m, true);
-    }
-    return freed != 0;
+    if (freed)
+        return FS_RECLAIMED;
+    if (evict_some(m, true))
+        return FS_RECLAIMED_MAPPED;
+    ext4_wait_written(m);
+    if (evict_some(m, false))
+        return FS_RECLAIMED;
+    return evict_some(m, true) ? FS_RECLAIMED_MAPPED : FS_RECLAIMED_NONE;
 }
 
 /* ---- asking ---- */

@@ -191,8 +191,8 @@ void ext4_do_jobs(struct ext4 *m);
 void ext4_outdate(struct ext4_inode *i, uint64_t from, uint64_t end);
 /* Free pages of files that nobody maps while less memory is free than m->reserve. The thread. */
 void ext4_shrink(struct ext4 *m);
-/* The same at once, whatever is free. False: there is nothing to free. */
-bool ext4_reclaim(const struct fs *fs);
+/* The same at once, whatever is free, and also of files that are mapped. */
+enum fs_reclaimed ext4_reclaim(const struct fs *fs);
 struct census;
 struct validate;
 void ext4_jobs_validate(struct validate *v, const struct ext4 *m);
