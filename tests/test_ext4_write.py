@@ -219,8 +219,8 @@ def test_broken(tmp_path: Path, event: str, kind: str) -> None:
 
 
 def test_failed_write_back(tmp_path: Path) -> None:
-    """Blocks of a file are not written, as often as that is tried, alone too: each open file is told
-    once. What is written together with a bad block is written."""
+    """Blocks of a file are not written, as often as that is tried: each open file is told once.
+    What is to be written together with a bad block is written."""
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "a").write_bytes(content(1, 65536))

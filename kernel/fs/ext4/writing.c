@@ -6,7 +6,8 @@
  *
  * Whole blocks are written, with zeroes behind the end of the file, which its last page has there.
  *
- * The file is locked exclusively by all but sync, so its blocks are its own meanwhile.
+ * The file is locked exclusively, by sync and by who writes back shared, so its blocks are its own
+ * meanwhile.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
