@@ -16,9 +16,9 @@
  * lock; and then looks, with the locks held, whether something is in use. If others have looked
  * names up in between, it does this again, some times.
  *
- * The list of file systems has a lock. Who has all of them write back, or free memory, holds it only
- * to come from one to the next: an unmount waits until nobody visits the file system so. Order: the
- * lock, rename_mutex, directories.
+ * The list of file systems has a lock. Who has all of them write back, or free memory, holds it
+ * only to come from one to the next: an unmount waits until nobody visits the file system so.
+ * Order: the lock, rename_mutex, directories.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"

@@ -39,8 +39,8 @@ static void clear_pages(struct ext4_inode *i, uint64_t first, uint64_t n)
     ext4_forget_stores(i, first, n);
 }
 
-/* Only some of the blocks could be freed. Pages leave memory. Those that stay, as they are locked in
- * it or were stored to, lose their write access, and have zeroes where the blocks are gone. */
+/* Only some of the blocks could be freed. Pages leave memory. Those that stay, as they are locked
+ * in it or were stored to, lose their write access, and have zeroes where the blocks are gone. */
 static void forget(struct ext4_inode *i, uint64_t first, uint64_t n)
 {
     uint64_t bytes = i->mount->about.block_bytes, each = PAGE_SIZE / bytes;
