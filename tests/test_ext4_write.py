@@ -219,17 +219,21 @@ def test_broken(tmp_path: Path, event: str, kind: str) -> None:
 
 
 def test_failed_write_back(tmp_path: Path) -> None:
-    """Blocks of a file are not written, as often as that is tried: each open file is told once."""
+    """Blocks of a file are not written, as often as that is tried: each open file is told once.
+    What is to be written together with a bad block is written."""
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "a").write_bytes(content(1, 65536))
     image = make_image(tmp_path / "image", tree, "-b", 4096, "-O", DEFAULT)
-    sectors = [int(debugfs(image, f"bmap /a {block}")) * 8 for block in (2, 8)] * 3
+    sectors = [int(debugfs(image, f"bmap /a {block}")) * 8 for block in (2, 8)] * 6
     rules = ",".join(
         f"inject-error.{k}.event=write_aio,inject-error.{k}.iotype=write,"
         f"inject-error.{k}.sector={sector},inject-error.{k}.once=on"
         for k, sector in enumerate(sectors)
     )
+    bad = int(debugfs(image, "bmap /a 12")) * 8
+    rules += ",inject-error.12.event=write_aio,inject-error.12.iotype=write"
+    rules += f",inject-error.12.sector={bad}"
     run(image, "untold", more=("--disk-fault", rules))
     check_image(image)
 

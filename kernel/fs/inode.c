@@ -254,9 +254,12 @@ int inode_failure(struct inode *i, uint32_t *seen)
 
     if (likely(now == __atomic_load_n(seen, __ATOMIC_RELAXED)))
         return 0;
-    /* Should it fail, a later error has come, of which nobody was told. */
-    (void)__atomic_compare_exchange_n(&i->failed, &now, now | FAILED_TOLD, false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED);
+    /* The last error is the one that is told: with each that comes meanwhile, or with what another
+     * one is told at the same time, `now` is the new word. */
+    while (!(now & FAILED_TOLD) &&
+           !__atomic_compare_exchange_n(&i->failed, &now, now | FAILED_TOLD, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+        ;
     __atomic_store_n(seen, now | FAILED_TOLD, __ATOMIC_RELAXED);
     return -(int)(now & FAILED_ERRNO);
 }

@@ -61,6 +61,10 @@ struct validate;
 struct pipe;
 struct inode_ops;
 
+/* What was freed for want of memory: nothing; pages that programs have mapped and may be using, so
+ * that it does not last; others. */
+enum fs_reclaimed { FS_RECLAIMED_NONE, FS_RECLAIMED_MAPPED, FS_RECLAIMED };
+
 /*
  * The part of a file system that other code sees. A file system other than the first one covers a
  * directory (inode.covered_by): a look-up of that directory's name finds the root that covers it,
@@ -74,6 +78,8 @@ struct fs {
     bool read_only;     /* nothing in it can be changed; once it is, it stays so; atomic */
     struct inode *root; /* constant. The file system holds a reference */
     struct fs *next;    /* next mounted one; the lock of mounts (kernel/io/mount.c) */
+    uint32_t visits; /* by those that go through all file systems: it stays meanwhile; atomic, risen
+                        with that lock */
     struct inode *covered; /* the directory that it covers, with a reference; constant while it is
                               mounted, and so while an inode of it is in use; NULL: the first one */
     uint32_t dev;          /* constant: st_dev of its files, from fs_new_dev() */
@@ -82,9 +88,9 @@ struct fs {
     /* Write back what is kept here only, and wait until that is done or has failed. NULL: there is
      * no other storage. IPL 0. */
     void (*sync)(const struct fs *fs);
-    /* Memory is short: free some of what is kept here and can be had again. False: there is
-     * nothing. NULL: nothing ever. IPL 0, no mutex held. */
-    bool (*reclaim)(const struct fs *fs);
+    /* Memory is short: free some of what is kept here and can be had again. NULL: there never is
+     * any. IPL 0, no mutex held. */
+    enum fs_reclaimed (*reclaim)(const struct fs *fs);
     /* The self-check (mm/check/validate.h), but for the first file system: report the pages of all
      * files. NULL: there are none. */
     void (*validate)(struct validate *v, const struct fs *fs);
@@ -228,7 +234,8 @@ struct inode_ops {
      * all. */
     int (*resize)(struct inode *i, uint64_t size, bool killable);
     /* Drop the pages [first, first + n) of a regular file's object, to be zeroes when they are read
-     * again. i->lock is held exclusively. NULL: they can only be overwritten. */
+     * again. n 0: nothing is changed but told whether that can be done. i->lock is held
+     * exclusively. NULL: they can only be overwritten. */
     int (*discard)(struct inode *i, uint64_t first, uint64_t n);
     /* Have storage for the n bytes of a regular file at offset, and with `grow` make it as long as
      * they reach. i->lock is held exclusively. NULL: its pages are its storage. */

@@ -59,14 +59,36 @@ int inode_allocate(struct inode *i, uint64_t offset, uint64_t n, bool grow)
     return err;
 }
 
-/* Overwrite n bytes of one page with zeroes. To the pager that is a store. */
+/* Are n bytes of one page zeroes? 1 or 0, or an error. */
+static int is_clear(struct inode *i, uint64_t offset, uint64_t n)
+{
+    pfn_t pfn;
+    int err = object_page_get(i->object, offset >> PAGE_SHIFT, MAP_R, &pfn);
+    const uint8_t *p;
+    uint64_t k = 0;
+
+    if (err)
+        return err;
+    p = (const uint8_t *)kseg_page(pfn) + (offset & PAGE_MASK);
+    while (k < n && !p[k])
+        k++;
+    page_unref(pfn);
+    return k == n;
+}
+
+/* Overwrite n bytes of one page with zeroes. To the pager that is a store, for which it may have to
+ * find storage: so it is none where they are zeroes, as in a hole. */
 static int clear_part(struct inode *i, uint64_t offset, uint64_t n)
 {
     const struct pager_ops *pager = object_pager(i->object);
     pfn_t pfn;
-    int err = n ? object_page_get(i->object, offset >> PAGE_SHIFT, MAP_R | MAP_W, &pfn) : 0;
+    int err = n ? is_clear(i, offset, n) : 1;
 
-    if (err || !n)
+    if (!err)
+        err = object_page_get(i->object, offset >> PAGE_SHIFT, MAP_R | MAP_W, &pfn);
+    else
+        return MIN(err, 0);
+    if (err)
         return err;
     memset((uint8_t *)kseg_page(pfn) + (offset & PAGE_MASK), 0, n);
     page_unref(pfn);
@@ -97,6 +119,8 @@ int inode_clear(struct inode *i, uint64_t offset, uint64_t n, bool grow)
     if (err)
         return err;
     err = inode_check_seals(i, grow ? MAX(end, i->size) : i->size, true);
+    if (!err)
+        err = i->ops->discard(i, first, 0);
     if (!err && grow)
         err = grow_to(i, end);
     end = MIN(end, i->size);

@@ -16,8 +16,9 @@
  * lock; and then looks, with the locks held, whether something is in use. If others have looked
  * names up in between, it does this again, some times.
  *
- * The list of file systems has a lock, which who looks at all of them holds shared while the file
- * systems write back: so none ends then. Order: the lock, rename_mutex, directories.
+ * The list of file systems has a lock. Who has all of them write back, or free memory, holds it
+ * only to come from one to the next: an unmount waits until nobody visits the file system so.
+ * Order: the lock, rename_mutex, directories.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
@@ -114,6 +115,8 @@ static int uncover_locked(struct fs *fs)
 {
     struct fs *before = inode_root->fs;
 
+    if (__atomic_load_n(&fs->visits, __ATOMIC_ACQUIRE))
+        return -EAGAIN;
     if (!fs->is_unused(fs))
         return -EBUSY;
     while (before->next != fs)
@@ -148,10 +151,11 @@ static int unmount_locked(const struct io_cred *cred, struct inode *from, const 
             break;
         err = uncover_locked(fs);
         unlock_after_change(parent);
-        if (err != -EBUSY || k == UNMOUNT_TRIES)
+        k -= err == -EAGAIN; /* who goes through all file systems does not use it */
+        if ((err != -EBUSY && err != -EAGAIN) || k == UNMOUNT_TRIES)
             break;
         thread_sleep_ns(UNMOUNT_PAUSE_NS);
-        err = 0;
+        err = err == -EAGAIN && thread_killed() ? -EINTR : 0;
     }
     if (err) {
         inode_unref(root);
@@ -212,14 +216,28 @@ int tree_mount_describe(unsigned index, struct tree_mount_text *t)
     return fs ? 0 : -ENOENT;
 }
 
+/* The file system after `last`, which is left (NULL: the first one). It stays mounted until it is
+ * left, with no lock held. NULL: there is none, or the thread is to end. */
+static struct fs *visit_next(struct fs *last)
+{
+    struct fs *fs = NULL;
+
+    if (mutex_lock_shared_killable(&mounts_lock) == 0) {
+        fs = last ? last->next : inode_root->fs;
+        if (fs)
+            __atomic_fetch_add(&fs->visits, 1, __ATOMIC_RELAXED);
+        mutex_unlock_shared(&mounts_lock);
+    }
+    if (last)
+        __atomic_fetch_sub(&last->visits, 1, __ATOMIC_RELEASE);
+    return fs;
+}
+
 void tree_sync(void)
 {
-    if (mutex_lock_shared_killable(&mounts_lock))
-        return;
-    for (const struct fs *fs = inode_root->fs; fs; fs = fs->next)
+    for (struct fs *fs = NULL; (fs = visit_next(fs)) != NULL;)
         if (fs->sync)
             fs->sync(fs);
-    mutex_unlock_shared(&mounts_lock);
 }
 
 void tree_finish(uint32_t dev, uint64_t deadline_ns)
@@ -235,15 +253,12 @@ void tree_finish(uint32_t dev, uint64_t deadline_ns)
     mutex_unlock_shared(&mounts_lock);
 }
 
-/* Without a mount that is about to change: memory is short, and that can take its time. */
-bool tree_reclaim(void)
+enum fs_reclaimed tree_reclaim(void)
 {
-    bool any = false;
+    enum fs_reclaimed most = FS_RECLAIMED_NONE;
 
-    if (mutex_lock_shared_killable(&mounts_lock))
-        return false;
-    for (const struct fs *fs = inode_root->fs; fs; fs = fs->next)
-        any |= fs->reclaim && fs->reclaim(fs);
-    mutex_unlock_shared(&mounts_lock);
-    return any;
+    for (struct fs *fs = NULL; (fs = visit_next(fs)) != NULL;)
+        if (fs->reclaim)
+            most = MAX(most, fs->reclaim(fs));
+    return most;
 }

@@ -103,8 +103,8 @@ void tree_sync(void);
  * was changed survive (fs.finish). It stays mounted. None if it is not mounted. IPL 0; waits for
  * what is under way until deadline_ns by clock_ns(), and for the disk, which answers or fails. */
 void tree_finish(uint32_t dev, uint64_t deadline_ns);
-/* Memory is short: free some pages of files that can be had again. False: there are none. IPL 0. */
-bool tree_reclaim(void);
+/* Memory is short: free some pages of files that can be had again. IPL 0. */
+enum fs_reclaimed tree_reclaim(void);
 /* Create a device node; mode includes its type. Boot. */
 int tree_device(const char *path, uint32_t mode, uint32_t rdev);
 void tree_boot(void);

@@ -27,11 +27,12 @@
 #include "kernel/quota/quota.h"
 #include "mm/phys/fluid.h"
 
-#define TELL_NS      100000000u
-#define ROUND_NS     1000000u /* a wait: about a tick */
-#define ROUNDS_WAIT  100u     /* without a shortage that can be seen, before a process is chosen */
-#define ROUNDS_DYING 2000u    /* for processes that are ending, before another one is chosen */
-#define ROUNDS_GAP   (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
+#define TELL_NS       100000000u
+#define ROUND_NS      1000000u /* a wait: about a tick */
+#define ROUNDS_WAIT   100u     /* without a shortage that can be seen, before a process is chosen */
+#define ROUNDS_DYING  2000u    /* for processes that are ending, before another one is chosen */
+#define ROUNDS_MAPPED 20000u   /* that only took pages away that programs may be using */
+#define ROUNDS_GAP    (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
 
 struct choice {
     const struct account *only; /* NULL: any but account_system */
@@ -124,9 +125,22 @@ static unsigned count_round(struct process *p)
     uint64_t now = clock_ns();
 
     if (now - p->short_ns > ROUNDS_GAP)
-        p->short_rounds = 0;
+        p->short_rounds = p->short_mapped = 0;
     p->short_ns = now;
     return ++p->short_rounds;
+}
+
+/* The same of rounds that only unmapped pages of files: has it gone on for too long? */
+static bool is_thrashing(struct process *p)
+{
+    unsigned rounds = count_round(p) - 1;
+
+    p->short_rounds = rounds;
+    if (++p->short_mapped < ROUNDS_MAPPED)
+        return false;
+    p->short_mapped = 0;
+    p->short_rounds = MAX(rounds, ROUNDS_WAIT);
+    return true;
 }
 
 static void choose_and_kill(const struct process *p, unsigned rounds)
@@ -158,6 +172,7 @@ void process_no_memory(void)
     static bool busy; /* atomic: a thread is choosing */
     struct process *p = process_self();
     char name[PROCESS_NAME_BYTES];
+    enum fs_reclaimed reclaimed;
     unsigned rounds;
     bool own;
 
@@ -167,8 +182,10 @@ void process_no_memory(void)
         return;
     }
     (void)is_short(account_self(), &own);
-    /* The fault is tried again; for one's own limit pages of files gain nothing. */
-    if ((!own && tree_reclaim()) || page_out_wait())
+    /* The fault is tried again; for one's own limit pages of files gain nothing. Nor does it gain
+     * for long that programs lose pages which they read again at once. */
+    reclaimed = own ? FS_RECLAIMED_NONE : tree_reclaim();
+    if (reclaimed == FS_RECLAIMED || (reclaimed && !is_thrashing(p)) || page_out_wait())
         return;
     rounds = count_round(p);
     if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {

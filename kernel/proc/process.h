@@ -169,7 +169,7 @@ struct process {
     bool alarm_armed; /* the timer is pending, or its function is about to run */
     bool alarm_rests; /* it has expired, and goes on when the signal is taken (alarm.c) */
     /* Faults in turn that got no page, and when the last was (oom.c). Own threads; a statistic. */
-    uint32_t short_rounds;
+    uint32_t short_rounds, short_mapped;
     uint64_t short_ns;
     /* rlimit.h; atomic, changed under the table lock. Last: process_alloc() leaves them as they
      * are, for the caller to fill in. */

@@ -232,6 +232,20 @@ void mutex_lock_shared(struct mutex *m)
         note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
 }
 
+bool mutex_try_lock_shared(struct mutex *m)
+{
+    struct thread *t = thread_self();
+
+    if (!may_take(m, t))
+        lockcheck_mutex(m, false, (uint64_t)__builtin_return_address(0));
+    if (!mutex_word_try_lock_shared(&m->state))
+        return false;
+    note_held(m, t, (uint64_t)__builtin_return_address(0));
+    if (measuring())
+        note_reader(m, false, 0, (uint64_t)__builtin_return_address(0));
+    return true;
+}
+
 int mutex_lock_shared_killable(struct mutex *m)
 {
     struct thread *t = thread_self();

@@ -32,6 +32,7 @@ void mutex_lock(struct mutex *m);
 bool mutex_try_lock(struct mutex *m); /* false: it is held; does not wait */
 void mutex_unlock(struct mutex *m);
 void mutex_lock_shared(struct mutex *m);
+bool mutex_try_lock_shared(struct mutex *m); /* false: somebody has it otherwise, or waits for it */
 void mutex_unlock_shared(struct mutex *m);
 /* The same, except that a thread that is to end does not wait: 0, or -EINTR and the mutex is not
    taken. For calls that can give up there, where a holder may need as long as a user likes. One

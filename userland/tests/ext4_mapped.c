@@ -149,6 +149,33 @@ static void test_ends(void)
     close(fd);
 }
 
+/* A write that ends early, as its bytes cannot be read, changes nothing behind them. */
+static void test_short_write(void)
+{
+    static uint8_t want[3 * PAGE];
+    int fd = make(MNT "/short", 3 * PAGE, 6);
+    uint8_t *from;
+
+    fill(want, 3 * PAGE, 6);
+    close(fd);
+    again("/dev/vda"); /* nothing of it is in memory */
+    fd = open(MNT "/short", O_RDWR);
+    from = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(from, 's', 3 * PAGE);
+    mprotect(from + PAGE, PAGE, PROT_NONE);
+    is(pwrite(fd, from, 3 * PAGE, 0), PAGE, "one page is written");
+    memset(want, 's', PAGE);
+    ok(pread(fd, buffer, 3 * PAGE, 0) == 3 * PAGE && memcmp(buffer, want, 3 * PAGE) == 0,
+       "the others are as before");
+    munmap(from, 3 * PAGE);
+    close(fd);
+    again("/dev/vda");
+    fd = open(MNT "/short", O_RDONLY);
+    ok(pread(fd, buffer, 3 * PAGE, 0) == 3 * PAGE && memcmp(buffer, want, 3 * PAGE) == 0,
+       "on the disk, too");
+    close(fd);
+}
+
 /* Holes made in a file, with pages that were stored to and are not written yet. */
 static void test_punched(void)
 {
@@ -184,6 +211,28 @@ static void test_punched(void)
     ok(pread(fd, buffer, 40 * PAGE, 0) == 40 * PAGE && memcmp(buffer, want, 40 * PAGE) == 0,
        "the disk has all that");
     ok(fails(fallocate(fd, FALLOC_FL_PUNCH_HOLE, 0, PAGE), EOPNOTSUPP), "the length is kept");
+    close(fd);
+}
+
+/* Whole pages become holes: that changes the time. Edges that are in holes take no blocks. */
+static void test_punched_holes(void)
+{
+    const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
+    int fd = make(MNT "/times", 4 * PAGE, 4);
+    struct stat st;
+    long before;
+
+    futimens(fd, old);
+    is(fsync(fd), 0, "a file with an old time");
+    is(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, PAGE, PAGE), 0, "a page");
+    close(fd);
+    again("/dev/vda");
+    ok(stat(MNT "/times", &st) == 0 && st.st_mtim.tv_sec > 1000000000, "the time has changed");
+    fd = open(MNT "/times", O_RDWR | O_TRUNC);
+    is(ftruncate(fd, 8 * PAGE) + fsync(fd), 0, "a hole");
+    before = blocks_free();
+    is(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 100, 5 * PAGE), 0, "holes in it");
+    is(blocks_free(), before, "take no blocks");
     close(fd);
 }
 
@@ -437,7 +486,9 @@ int main(int argc, char **argv)
         test_stores();
         test_holes();
         test_ends();
+        test_short_write();
         test_punched();
+        test_punched_holes();
         test_in_time();
         test_while_written();
         test_cut_while_stored();

@@ -357,6 +357,29 @@ static int broken(void)
 }
 
 /* Each open file is told of a failed write-back once, and so is msync; memory has the bytes. */
+/* Of pages that are written together the disk refuses one block, always: the others are written. */
+static void refused(void)
+{
+    int fd = open(MNT "/a", O_RDWR);
+    uint8_t *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    unsigned wrong = 0;
+    uint8_t before;
+
+    ok(pread(fd, &before, 1, 12 * 4096) == 1, "the file is read");
+    for (unsigned k = 0; k < 16; k++)
+        p[k * 4096] = (uint8_t)(before + 1 + k);
+    ok(fails(fsync(fd), EIO), "one block is refused");
+    munmap(p, 65536);
+    close(fd);
+    again("/dev/vda");
+    fd = open(MNT "/a", O_RDONLY);
+    ok(pread(fd, buffer, 65536, 0) == 65536 && buffer[12 * 4096] == before, "it is as before");
+    for (unsigned k = 0; k < 16; k++)
+        wrong += k != 12 && buffer[k * 4096] != (uint8_t)(before + 1 + k);
+    is(wrong, 0, "those before and behind it are written");
+    close(fd);
+}
+
 static int untold(void)
 {
     int fd, other, late;
@@ -392,6 +415,7 @@ static int untold(void)
            buffer[0] == 'y',
        "and is there");
     close(fd);
+    refused();
     is(umount(MNT), 0, "unmounted");
     return tap_done();
 }

@@ -141,20 +141,20 @@ static uint64_t evict_some(struct ext4 *m, bool mapped)
     return freed;
 }
 
-bool ext4_reclaim(const struct fs *fs)
+enum fs_reclaimed ext4_reclaim(const struct fs *fs)
 {
     struct ext4 *m = ext4_of(fs);
     uint64_t freed = ext4_trim(m, 0, NULL, UINT32_MAX);
 
     freed += evict_some(m, false);
-    if (!freed)
-        freed = evict_some(m, true);
-    if (!freed && __atomic_load_n(&m->ndirty, __ATOMIC_RELAXED)) {
-        ext4_sweep(m);
-        freed = evict_some(m, false);
-        freed += freed ? 0 : evict_some(m, true);
-    }
-    return freed != 0;
+    if (freed)
+        return FS_RECLAIMED;
+    if (evict_some(m, true))
+        return FS_RECLAIMED_MAPPED;
+    ext4_wait_written(m);
+    if (evict_some(m, false))
+        return FS_RECLAIMED;
+    return evict_some(m, true) ? FS_RECLAIMED_MAPPED : FS_RECLAIMED_NONE;
 }
 
 /* ---- asking ---- */
@@ -398,10 +398,11 @@ static void begin_job(struct ext4_reading *x, struct ext4_job *j)
     x->job = j;
     x->first = x->count = 0;
     mutex_lock(&i->mount->mutex);
-    x->cuts = i->cuts;
-    mutex_unlock(&i->mount->mutex);
+    x->i = i;
+    x->outdated = false;
     x->start = at;
     x->end = at + ((uint64_t)j->npages << PAGE_SHIFT);
+    mutex_unlock(&i->mount->mutex);
     end = MAX(MIN(x->end, size_of(i)), at); /* of the bytes that the file has */
     while (at < end)
         at = ext4_is_inline(&i->node) ? read_inline_page(x, i, at, end) : read_run(x, i, at, end);
@@ -438,8 +439,8 @@ static struct ext4_job *next_job(struct ext4 *m)
     return l ? list_entry(l, struct ext4_job, link) : NULL;
 }
 
-/* The file became shorter while it was read: what was read may be of blocks that it has no more,
- * and the file as long as before. So the job is done again. */
+/* The file became shorter, or got a hole, while it was read: what was read may be of blocks that it
+ * has no more, and the file as long as before. So the job is done again. */
 static void do_again(struct ext4 *m, struct ext4_job *j)
 {
     ipl_t ipl;
@@ -455,14 +456,14 @@ static void do_again(struct ext4 *m, struct ext4_job *j)
  * behind the answers, and drops them. */
 static void end_job(struct ext4 *m, struct ext4_reading *x)
 {
-    struct ext4_inode *i = object_pager_data(x->job->o);
     bool good;
     ipl_t ipl;
 
     while (x->count)
         finish_one(x);
     mutex_lock(&m->mutex);
-    good = x->cuts == i->cuts;
+    good = !x->outdated;
+    x->i = NULL;
     if (good)
         answer(x->job);
     mutex_unlock(&m->mutex);
@@ -478,16 +479,25 @@ static void end_job(struct ext4 *m, struct ext4_reading *x)
 
 void ext4_do_jobs(struct ext4 *m)
 {
+    struct ext4_job *j;
     unsigned n;
 
-    do {
-        struct ext4_job *j;
+    for (n = 0; n < EXT4_TOGETHER && (j = next_job(m)) != NULL; n++)
+        begin_job(&m->reading[n], j);
+    for (unsigned k = 0; k < n; k++)
+        end_job(m, &m->reading[k]);
+}
 
-        for (n = 0; n < EXT4_TOGETHER && (j = next_job(m)) != NULL; n++)
-            begin_job(&m->reading[n], j);
-        for (unsigned k = 0; k < n; k++)
-            end_job(m, &m->reading[k]);
-    } while (n);
+void ext4_outdate(struct ext4_inode *i, uint64_t from, uint64_t end)
+{
+    struct ext4 *m = i->mount;
+
+    for (unsigned k = 0; k < EXT4_TOGETHER; k++) {
+        struct ext4_reading *x = &m->reading[k];
+
+        if (x->i == i && x->start < end && from < x->end)
+            x->outdated = true;
+    }
 }
 
 /* ---- self-check and census ---- */

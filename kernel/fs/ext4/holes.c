@@ -39,8 +39,29 @@ static void clear_pages(struct ext4_inode *i, uint64_t first, uint64_t n)
     ext4_forget_stores(i, first, n);
 }
 
+/* Only some of the blocks could be freed. Pages leave memory. Those that stay, as they are locked
+ * in it or were stored to, lose their write access, and have zeroes where the blocks are gone. */
+static void forget(struct ext4_inode *i, uint64_t first, uint64_t n)
+{
+    uint64_t bytes = i->mount->about.block_bytes, each = PAGE_SIZE / bytes;
+
+    (void)mm_downgrade(i->inode.object, first, n, 0);
+    (void)mm_downgrade(i->inode.object, first, n, MAP_R);
+    for (uint64_t k = first; k < first + n; k++) {
+        pfn_t pfn = object_page_try_get(i->inode.object, k);
+        struct ext4_run run;
+
+        if (pfn_eq(pfn, PFN_NONE))
+            continue;
+        for (uint64_t b = 0; b < each; b++)
+            if (!ext4_find_run(i->mount->volume, &i->node, k * each + b, &run) && !run.physical)
+                memset((uint8_t *)kseg_page(pfn) + b * bytes, 0, bytes);
+        page_unref(pfn);
+    }
+}
+
 /* Of pages that are in no hole, at most EXT4_PAGES. m->mutex is held. If it fails, memory shows
- * what the disk has, but for pages that were stored to, which get blocks when they are written. */
+ * what the disk has, but for pages that were stored to, where they have blocks still. */
 static int make_hole(struct ext4_inode *i, uint64_t first, uint64_t n)
 {
     struct ext4_volume *v = i->mount->volume;
@@ -50,9 +71,9 @@ static int make_hole(struct ext4_inode *i, uint64_t first, uint64_t n)
 
     while (!err && more)
         err = ext4_punch(v, &i->node, first * each, (first + n) * each, &more);
-    i->cuts++; /* what is being read may have been in these blocks */
+    ext4_outdate(i, first << PAGE_SHIFT, (first + n) << PAGE_SHIFT);
     if (err)
-        (void)mm_downgrade(i->inode.object, first, n, 0);
+        forget(i, first, n);
     else
         clear_pages(i, first, n);
     return err;
@@ -82,12 +103,15 @@ int ext4_op_discard(struct inode *in, uint64_t first, uint64_t n)
 
     if (!err && ext4_is_mapped(m->volume, &i->node))
         err = -EOPNOTSUPP;
+    if (!err && n)
+        err = ext4_drop_set_ids(in);
     for (uint64_t done = 0; !err && n; first += done, n -= done) {
         err = thread_killed() ? -EINTR : mutex_lock_killable(&m->mutex);
         if (err)
             break;
         err = make_some(i, first, n, &done);
         mutex_unlock(&m->mutex);
+        ext4_mark(i); /* for the time of the change, which the caller sets with the file locked */
     }
     return err;
 }

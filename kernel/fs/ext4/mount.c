@@ -348,6 +348,7 @@ static void init(struct ext4 *m, const struct block_volume *v)
     wait_queue_init(&m->work, "ext4 work");
     wait_queue_init(&m->quiet, "ext4 quiet");
     wait_queue_init(&m->back, "ext4 stores");
+    wait_queue_init(&m->advance, "ext4 written");
     ext4_lines_init(&m->lines, v);
 }
 

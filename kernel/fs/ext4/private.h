@@ -25,8 +25,9 @@ struct ext4_grant; /* a page to be stored to (stores.c) */
 /* A job that is being done, and the requests to the disk that are under way for it. */
 struct ext4_reading {
     struct ext4_job *job;
-    uint64_t start, end; /* of its pages, in bytes of the file */
-    uint32_t cuts;       /* of the file, when it was begun */
+    struct ext4_inode *i; /* whose it is; NULL: none is being read; mount.mutex */
+    uint64_t start, end;  /* of its pages, in bytes of the file; changed with mount.mutex */
+    bool outdated;        /* the file may have other blocks there since; mount.mutex */
     unsigned first, count;
     struct ext4_way {
         struct block_request *r;
@@ -75,7 +76,12 @@ struct ext4 {
     struct list dirty;             /* files with pages that were stored to, oldest first */
     uint32_t ndirty;               /* of them */
     uint64_t dirty_since;          /* clock_ns() when the first one came; UINT64_MAX: none */
-    uint64_t stored_to;            /* pages that were granted since the last sweep */
+    uint64_t stored_to;            /* pages that were granted since the last sweep began */
+    uint64_t writing;              /* those before, which that sweep has not written yet */
+    bool hurry;                    /* memory is short: the next sweep begins at once */
+    bool sweeping;                 /* files that have left `dirty` are being written */
+    uint64_t progress;             /* another number when a part, or a sweep, is written */
+    struct wait_queue advance;     /* who waits for that */
     bool writer_gone;              /* there is no thread that writes back (any more) */
     struct wait_queue back;        /* that thread, until there is something to write */
     uint32_t alive;                /* inodes of `all` */
@@ -117,7 +123,6 @@ struct ext4_inode {
     uint64_t next_page;         /* that a sequential reader asks for next; atomic */
     uint32_t ahead;             /* pages that were asked for ahead of one; atomic */
     struct ext4_node node;      /* what the disk says: mount.mutex; number and type are constant */
-    uint32_t cuts;              /* how often it became shorter, in memory too; mount.mutex */
     struct thread *offers;      /* who has made a page that it overwrites whole; atomic */
     uint64_t offered;           /* its index, and the page; of that thread */
     pfn_t offer;
@@ -179,12 +184,15 @@ int ext4_page_new(struct ext4_inode *i, pfn_t *pfn);
 /* Page `index` of i, with a reference in *out: `page`, which is the object's then, or one that came
  * there first, and `page` is freed. As object_page_get(). i->lock is held exclusively. */
 int ext4_offer_page(struct ext4_inode *i, uint64_t index, pfn_t page, pfn_t *out);
-/* Do the jobs that are there. The mount's thread. */
+/* Do some of the jobs that are there. The mount's thread. */
 void ext4_do_jobs(struct ext4 *m);
+/* Bytes [from, end) of i may have other blocks than before, or none: what is just being read of
+ * them is read again. The mutex of the mount is held. */
+void ext4_outdate(struct ext4_inode *i, uint64_t from, uint64_t end);
 /* Free pages of files that nobody maps while less memory is free than m->reserve. The thread. */
 void ext4_shrink(struct ext4 *m);
-/* The same at once, whatever is free. False: there is nothing to free. */
-bool ext4_reclaim(const struct fs *fs);
+/* The same at once, whatever is free, and also of files that are mapped. */
+enum fs_reclaimed ext4_reclaim(const struct fs *fs);
 struct census;
 struct validate;
 void ext4_jobs_validate(struct validate *v, const struct ext4 *m);
@@ -220,6 +228,9 @@ int ext4_sync_volume(struct ext4 *m);
 /* Can the contents of i be changed? Blocks that a killed truncation has left are freed first.
  * i->lock is held exclusively. */
 int ext4_may_change(struct ext4_inode *i);
+/* Bits of the mode that go when the contents change, go. 0, or an error. i->lock is held
+ * exclusively. */
+int ext4_drop_set_ids(struct inode *i);
 /* Write some of the blocks [block, block + count), which the part has in memory; the file is
  * `size` bytes long afterwards if it has come so far. *done: how many. The file is locked. */
 int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count, uint64_t size,
@@ -255,6 +266,8 @@ bool ext4_many_stored(struct ext4 *m);
 /* Pages that were stored to count as written, and have no write access. i->lock is held
  * exclusively, and the mutex of the mount. */
 void ext4_forget_stores(struct ext4_inode *i, uint64_t first, uint64_t n);
+/* Pages of i may have been stored to, or its times have changed in memory. */
+void ext4_mark(struct ext4_inode *i);
 /* May i have such pages? */
 bool ext4_is_dirty(struct ext4_inode *i);
 /* Nobody has a reference to i any more. mount.lock is held. */
@@ -263,9 +276,11 @@ void ext4_ended_locked(struct ext4_inode *i);
 void ext4_sweep(struct ext4 *m);
 /* Have that done soon: memory is short. IPL up to IPL_ASTDEL. */
 void ext4_sweep_soon(struct ext4 *m);
+/* The same, and wait until a part of it is written, or some seconds: killable. No lock held. */
+void ext4_wait_written(struct ext4 *m);
 /* The thread that does it in time. */
 void ext4_writer(void *mount);
-/* Let pages be stored to. The mount's thread. */
+/* Let some pages be stored to. The mount's thread. */
 void ext4_do_grants(struct ext4 *m);
 void ext4_grants_census(struct census *c, const struct ext4 *m);
 

@@ -45,8 +45,11 @@
 #include "mm/pool/pool_charged.h"
 #include "mm/space/aspace.h"
 
-#define STORED_NS UINT64_C(5000000000)
-#define PUT_TRIES 3u /* of a page that a fault asks for at the same moment */
+#define HOLD_PAGES (4 * EXT4_PAGES) /* that are written while the file is locked */
+#define STORED_NS  UINT64_C(5000000000)
+#define ADVANCE_NS UINT64_C(5000000000) /* that one who is short of memory waits for 128 KiB */
+#define GRANTS     32u                  /* before what else waits for the mount's thread */
+#define PUT_TRIES  3u                   /* of a page that a fault asks for at the same moment */
 
 struct ext4_grant {
     struct list link;    /* in mount.grants; mount.lock */
@@ -79,7 +82,28 @@ static void note(struct ext4_inode *i, uint64_t index)
 
 bool ext4_many_stored(struct ext4 *m)
 {
-    return __atomic_load_n(&m->stored_to, __ATOMIC_RELAXED) >= 2 * m->stores_most;
+    uint64_t n = __atomic_load_n(&m->stored_to, __ATOMIC_RELAXED) +
+                 __atomic_load_n(&m->writing, __ATOMIC_RELAXED);
+
+    return n >= 2 * m->stores_most;
+}
+
+void ext4_mark(struct ext4_inode *i)
+{
+    struct ext4 *m = i->mount;
+    ipl_t ipl;
+
+    __atomic_store_n(&i->stored, true, __ATOMIC_RELEASE);
+    ipl = spin_lock(&m->lock);
+    if (list_empty(&i->dirty_link) && !i->ended) {
+        list_add_tail(&m->dirty, &i->dirty_link);
+        m->ndirty++;
+        if (m->dirty_since == UINT64_MAX) {
+            m->dirty_since = clock_ns();
+            wake_all(&m->back);
+        }
+    }
+    spin_unlock(&m->lock, ipl);
 }
 
 int ext4_upgrade(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
@@ -126,7 +150,9 @@ static uint32_t pages_with(struct ext4_inode *i, uint64_t index)
 }
 
 /* Have blocks for a page of i, and for some behind it: if there is one in a hole, it is zeroes.
- * m->mutex is held: so the page is the one that the file has at this length. */
+ * m->mutex is held: so the page is the one that the file has at this length. -EAGAIN: the file just
+ * becomes longer, or shorter, and the object has more pages: the fault looks again. (An error would
+ * be told to who makes it longer, too, should he wait for the page.) */
 static int have_page(struct ext4_inode *i, struct mm_object *o, uint64_t index)
 {
     struct ext4_part p = {.i = i, .first = index, .end = i->node.size, .back = true};
@@ -138,7 +164,7 @@ static int have_page(struct ext4_inode *i, struct mm_object *o, uint64_t index)
         return 0; /* it was cut off: who waits, perhaps to read it, looks again */
     p.npages = 1;
     there = index << PAGE_SHIFT >= i->node.size;
-    err = there ? -ENXIO : ext4_has_part(&p, &there);
+    err = there ? -EAGAIN : ext4_has_part(&p, &there);
     if (!err && !there) {
         p.npages = pages_with(i, index);
         for (uint32_t k = 1; k < p.npages; k++)
@@ -164,12 +190,14 @@ static void grant(struct ext4 *m, struct ext4_grant *g)
     mm_answers_begin(g->o);
     mutex_lock(&m->mutex);
     err = have_page(i, g->o, g->index);
-    if (!err)
+    if (!err) {
         note(i, g->index);
-    if (err)
+        ext4_mark(i); /* the store can have happened before its thread comes to ext4_written() */
+    }
+    if (err && err != -EAGAIN)
         mm_deny(g->o, g->index, 1, err);
     else
-        (void)mm_supply(g->o, g->index, PFN_NONE, MAP_R | MAP_W);
+        (void)mm_supply(g->o, g->index, PFN_NONE, err ? MAP_R : MAP_R | MAP_W);
     mutex_unlock(&m->mutex);
     ipl = spin_lock(&m->lock); /* until then who waits for the thread finds it busy */
     list_remove(&g->link);
@@ -180,7 +208,7 @@ static void grant(struct ext4 *m, struct ext4_grant *g)
 
 void ext4_do_grants(struct ext4 *m)
 {
-    for (;;) {
+    for (unsigned k = 0; k < GRANTS; k++) {
         ipl_t ipl = spin_lock(&m->lock);
         struct list *l = list_first(&m->grants);
         struct ext4_grant *g = l ? list_entry(l, struct ext4_grant, link) : NULL;
@@ -206,30 +234,12 @@ static bool try_ref(struct inode *i)
     return refs != 0;
 }
 
-static void mark(struct ext4_inode *i)
-{
-    struct ext4 *m = i->mount;
-    ipl_t ipl;
-
-    __atomic_store_n(&i->stored, true, __ATOMIC_RELEASE);
-    ipl = spin_lock(&m->lock);
-    if (list_empty(&i->dirty_link) && !i->ended) {
-        list_add_tail(&m->dirty, &i->dirty_link);
-        m->ndirty++;
-        if (m->dirty_since == UINT64_MAX) {
-            m->dirty_since = clock_ns();
-            wake_all(&m->back);
-        }
-    }
-    spin_unlock(&m->lock, ipl);
-}
-
 void ext4_written(struct mm_object *o)
 {
     struct ext4_inode *i = object_pager_data(o);
 
     inode_touch(&i->inode);
-    mark(i);
+    ext4_mark(i);
 }
 
 /* Pages that are not written to yet but for this get access at once, as the file is locked and has
@@ -247,7 +257,7 @@ int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages)
             page_unref(pfn);
     }
     __atomic_store_n(&i->grants, NULL, __ATOMIC_RELAXED);
-    mark(i);
+    ext4_mark(i);
     return err;
 }
 
@@ -309,45 +319,73 @@ int ext4_put(struct mm_object *o, uint64_t offset, uint64_t count)
     return 0;
 }
 
+/* n pages are written: those first that the sweep has begun with. */
 static void count_written(struct ext4 *m, uint32_t n)
 {
     ipl_t ipl = spin_lock(&m->lock);
+    uint64_t old = MIN(m->writing, (uint64_t)n);
 
-    m->stored_to -= MIN(m->stored_to, (uint64_t)n);
+    m->writing -= old;
+    m->stored_to -= MIN(m->stored_to, n - old);
+    m->progress++;
+    wake_all(&m->advance);
     spin_unlock(&m->lock, ipl);
 }
 
-static int write_blocks(const struct ext4_part *p)
-{
-    uint64_t bytes = p->i->mount->about.block_bytes, block = (p->first << PAGE_SHIFT) / bytes;
-    uint64_t to = MIN((p->first + p->npages) << PAGE_SHIFT, p->end);
-    uint64_t end = (to + bytes - 1) / bytes, done = 0;
-    int err = 0;
+static bool is_lasting(int err) { return err && err != -EINTR && err != -ENOMEM; }
 
-    for (; !err && block < end; block += done)
-        err = ext4_write_blocks(p, block, end - block, 0, &done);
-    return err;
+/* Write n pages of the part from page[k] on. An error ends that; or else, one block at a time, only
+ * one that does not last: what is behind a block that the device refuses is written all the same.
+ * The first error. */
+static int write_blocks(const struct ext4_part *p, uint32_t k, uint32_t n, bool singly)
+{
+    uint64_t bytes = p->i->mount->about.block_bytes, block = ((p->first + k) << PAGE_SHIFT) / bytes;
+    uint64_t to = MIN((p->first + k + n) << PAGE_SHIFT, p->end);
+    uint64_t end = (to + bytes - 1) / bytes, done;
+    int first = 0, err = 0;
+
+    for (; block < end && (!err || (singly && is_lasting(err))); block += done) {
+        err = ext4_write_blocks(p, block, singly ? 1 : end - block, 0, &done);
+        done = err ? 1 : done;
+        if (err && (!first || !is_lasting(err)))
+            first = err;
+    }
+    return first;
 }
 
-/* Write the pages that have joined, and answer for them. Who unmaps the file, and does not store
- * any more, leaves pages that can be evicted: they have no write access. */
-static int write_part(struct ext4_part *p, struct mm_object *o)
+/* What became of n pages from page[k] on. 0, or why they are left. Who unmaps the file, and does
+ * not store any more, leaves pages that can be evicted: they have no write access. */
+static int answer(const struct ext4_part *p, struct mm_object *o, uint32_t k, uint32_t n, int err)
 {
-    int err = p->npages ? write_blocks(p) : 0;
-    bool left = err == -EINTR || err == -ENOMEM;
+    bool left = err && !is_lasting(err);
 
     if (err && !left)
         inode_write_failed(&p->i->inode, err == -EROFS ? -EIO : err);
+    if (!left)
+        (void)mm_downgrade(o, p->first + k, n, MAP_R);
+    mm_put_done(o, p->first + k, n, left ? err : 0);
+    if (!left)
+        count_written(p->i->mount, n);
+    return left ? err : 0;
+}
+
+/* Write the pages that have joined, and answer for them. If the device refuses some, each is tried
+ * by itself. */
+static int write_part(struct ext4_part *p, struct mm_object *o)
+{
+    int err = p->npages ? write_blocks(p, 0, p->npages, false) : 0, left = 0;
+
+    if (is_lasting(err))
+        for (uint32_t k = 0; k < p->npages; k++) {
+            err = answer(p, o, k, 1, left ? left : write_blocks(p, k, 1, true));
+            left = left ? left : err;
+        }
+    else if (p->npages)
+        left = answer(p, o, 0, p->npages, err);
     for (uint32_t k = 0; k < p->npages; k++)
         page_unref(p->page[k]);
-    if (p->npages && !left)
-        (void)mm_downgrade(o, p->first, p->npages, MAP_R);
-    if (p->npages)
-        mm_put_done(o, p->first, p->npages, left ? err : 0);
-    if (p->npages && !left)
-        count_written(p->i->mount, p->npages);
     p->npages = 0;
-    return left ? err : 0;
+    return left;
 }
 
 /*
@@ -437,18 +475,25 @@ static uint64_t next_noted(struct noted *t, struct mm_object *o, uint64_t from, 
     return t->next < t->n ? t->page[t->next] : UINT64_MAX;
 }
 
-/* The file is locked, and so is back_lock. */
-static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t first, uint64_t end)
+/* Write pages from *at on, which becomes where to go on: many are written in several holds of the
+ * file's lock. The file is locked, and so is back_lock. */
+static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t *at, uint64_t end)
 {
     struct ext4_part p = {.i = i, .end = i->inode.size, .back = true};
+    uint32_t before, n = 0;
+    uint64_t k = *at;
     struct noted t;
-    uint32_t before;
     int err = 0;
 
-    take_noted(i, &t, first == 0 && end >= INODE_MAX_PAGES);
+    take_noted(i, &t, k == 0 && end >= INODE_MAX_PAGES);
+    *at = end;
     i->back = &p;
     __atomic_store_n(&i->backs, thread_self(), __ATOMIC_RELAXED);
-    for (uint64_t k = first; !err && (k = next_noted(&t, o, k, end)) < end; k++) {
+    for (; !err && (k = next_noted(&t, o, k, end)) < end; k++) {
+        if (t.all && n++ == HOLD_PAGES) {
+            *at = k;
+            break;
+        }
         if (p.npages == EXT4_PAGES || k != p.first + p.npages)
             err = write_part(&p, o);
         if (!p.npages)
@@ -464,6 +509,8 @@ static int write_pages(struct ext4_inode *i, struct mm_object *o, uint64_t first
 
         err = err ? err : last;
     }
+    if (t.granting)
+        ext4_mark(i); /* they may have been passed over, as they had no access yet */
     __atomic_store_n(&i->backs, NULL, __ATOMIC_RELAXED);
     i->back = NULL;
     return !err && thread_killed() ? -EINTR : err;
@@ -482,11 +529,17 @@ void ext4_forget_stores(struct ext4_inode *i, uint64_t first, uint64_t n)
     i->back = NULL;
 }
 
-int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
+/* Some of the pages [*at, end); *at is where to go on. wait: for the file, if it is locked;
+ * otherwise -EAGAIN. */
+static int write_back_some(struct ext4_inode *i, uint64_t *at, uint64_t end, bool wait)
 {
-    int err = mutex_lock_shared_killable(&i->inode.lock);
-    bool all = first == 0 && end >= INODE_MAX_PAGES;
+    bool all = *at == 0 && end >= INODE_MAX_PAGES;
+    int err = 0;
 
+    if (wait)
+        err = mutex_lock_shared_killable(&i->inode.lock);
+    else if (!mutex_try_lock_shared(&i->inode.lock))
+        err = -EAGAIN;
     if (err)
         return err;
     err = mutex_lock_killable(&i->back_lock); /* also for what another one is about to write */
@@ -496,14 +549,34 @@ int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
     }
     if (all ? __atomic_exchange_n(&i->stored, false, __ATOMIC_ACQUIRE)
             : __atomic_load_n(&i->stored, __ATOMIC_ACQUIRE))
-        err = write_pages(i, i->inode.object, first, end);
-    if (err) {
+        err = write_pages(i, i->inode.object, at, end);
+    else
+        *at = end;
+    if (err || *at < end) { /* who comes in between has to look for the others */
         lose_noted(i);
-        mark(i);
+        __atomic_store_n(&i->stored, true, __ATOMIC_RELEASE);
     }
     mutex_unlock(&i->back_lock);
     mutex_unlock_shared(&i->inode.lock);
     return err;
+}
+
+static int write_back(struct ext4_inode *i, uint64_t first, uint64_t end, bool wait)
+{
+    uint64_t at = first;
+    int err;
+
+    do
+        err = write_back_some(i, &at, end, wait);
+    while (!err && at < end);
+    if (err)
+        ext4_mark(i);
+    return err;
+}
+
+int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end)
+{
+    return write_back(i, first, end, true);
 }
 
 /* i stays as long as its object, to which the caller has a reference. */
@@ -530,20 +603,45 @@ static bool is_lost(struct ext4_inode *i)
            !object_is_mapped(i->inode.object);
 }
 
-static void write_file(struct ext4_inode *i)
+static int write_file(struct ext4_inode *i, bool wait)
 {
     struct ext4 *m = i->mount;
+    int err = is_lost(i) ? 0 : write_back(i, 0, INODE_MAX_PAGES, wait);
 
-    if (is_lost(i) || ext4_write_back(i, 0, INODE_MAX_PAGES) || mutex_lock_killable(&m->mutex))
-        return;
-    (void)ext4_store_times(i);
-    mutex_unlock(&m->mutex);
+    if (err || is_lost(i))
+        return err;
+    err = mutex_lock_killable(&m->mutex);
+    if (!err) {
+        err = ext4_store_times(i);
+        mutex_unlock(&m->mutex);
+    }
+    if (err == -ENOMEM || err == -EINTR)
+        ext4_mark(i);
+    return err;
 }
 
-/* Those that come to the list meanwhile are left there. */
-void ext4_sweep(struct ext4 *m)
+/* Has somebody asked for memory since the sweep began? */
+static bool has_hurry(const struct ext4 *m) { return __atomic_load_n(&m->hurry, __ATOMIC_RELAXED); }
+
+/* The first `left` files of the list. Returns how many were locked, which are on it again: with
+ * wait none. */
+static uint32_t write_files(struct ext4 *m, uint32_t left, bool wait)
 {
     struct ext4_inode *i;
+    uint32_t locked = 0;
+
+    while (left && !thread_killed())
+        if ((i = next_dirty(m, &left)) != NULL) {
+            locked += write_file(i, wait) == -EAGAIN;
+            inode_unref(&i->inode);
+        }
+    return locked;
+}
+
+/* Those that come to the list meanwhile are left there. One that is locked is waited for after all
+ * others were written, and not while memory is short: the holder may wait for that. */
+void ext4_sweep(struct ext4 *m)
+{
     uint32_t left;
     ipl_t ipl;
 
@@ -551,17 +649,21 @@ void ext4_sweep(struct ext4 *m)
         return;
     ipl = spin_lock(&m->lock);
     left = m->ndirty;
+    m->writing += m->stored_to;
     m->stored_to = 0;
+    m->hurry = false;
+    m->sweeping = true;
     m->dirty_since = UINT64_MAX;
     spin_unlock(&m->lock, ipl);
-    while (left && !thread_killed())
-        if ((i = next_dirty(m, &left)) != NULL) {
-            write_file(i);
-            inode_unref(&i->inode);
-        }
+    if (write_files(m, left, false) && !(thread_self()->settling && has_hurry(m)))
+        (void)write_files(m, __atomic_load_n(&m->ndirty, __ATOMIC_RELAXED), true);
     ipl = spin_lock(&m->lock);
     if (m->ndirty && m->dirty_since == UINT64_MAX) /* this thread is to end */
         m->dirty_since = clock_ns();
+    m->writing = 0; /* what could not be written is on the list again */
+    m->sweeping = false;
+    m->progress++;
+    wake_all(&m->advance);
     spin_unlock(&m->lock, ipl);
     mutex_unlock(&m->sweep);
 }
@@ -571,10 +673,37 @@ void ext4_sweep_soon(struct ext4 *m)
     ipl_t ipl = spin_lock(&m->lock);
 
     if (m->ndirty) {
-        m->stored_to = MAX(m->stored_to, m->stores_most);
+        m->hurry = true;
         wake_all(&m->back);
     }
     spin_unlock(&m->lock, ipl);
+}
+
+/* Is there nothing to wait for, or has the writer come further? */
+static bool has_advanced(struct ext4 *m, uint64_t from)
+{
+    ipl_t ipl = spin_lock(&m->lock);
+    bool so = m->progress != from || m->writer_gone || (!m->ndirty && !m->sweeping);
+
+    spin_unlock(&m->lock, ipl);
+    return so;
+}
+
+void ext4_wait_written(struct ext4 *m)
+{
+    uint64_t from = __atomic_load_n(&m->progress, __ATOMIC_RELAXED);
+    uint64_t until = clock_ns() + ADVANCE_NS;
+    struct waiter w;
+    int err = 0;
+
+    ext4_sweep_soon(m);
+    do {
+        wait_enqueue(&m->advance, &w);
+        if (has_advanced(m, from))
+            break;
+        err = wait_block(&w, WAIT_KILLABLE, until);
+    } while (!err && clock_ns() < until);
+    wait_finish(&w);
 }
 
 /* When the next write-back is due; 0: the thread is to end. */
@@ -583,7 +712,7 @@ static uint64_t due(struct ext4 *m)
     ipl_t ipl = spin_lock(&m->lock);
     uint64_t at = m->dirty_since == UINT64_MAX ? UINT64_MAX : m->dirty_since + STORED_NS;
 
-    if (at != UINT64_MAX && m->stored_to >= m->stores_most)
+    if (at != UINT64_MAX && (m->hurry || m->stored_to >= m->stores_most))
         at = 1;
     if (m->ending)
         at = 0;
@@ -597,6 +726,7 @@ void ext4_writer(void *mount)
     uint64_t at;
     ipl_t ipl;
 
+    thread_self()->settling = 1; /* who has no memory waits for it, so it gets some of the last */
     do {
         struct waiter w;
 

@@ -6,7 +6,8 @@
  *
  * Whole blocks are written, with zeroes behind the end of the file, which its last page has there.
  *
- * The file is locked exclusively by all but sync, so its blocks are its own meanwhile.
+ * The file is locked exclusively, by sync and by who writes back shared, so its blocks are its own
+ * meanwhile.
  */
 #include "arch/alpha/hw/kseg.h"
 #include "arch/alpha/hw/usercopy.h"
@@ -41,7 +42,9 @@ static struct ext4_volume *volume_of(const struct ext4_inode *i) { return i->mou
 static int write_out(const struct ext4_part *p, uint64_t at, uint64_t place, uint32_t n)
 {
     const struct block_volume *v = p->i->mount->disk;
-    struct block_request *r = block_new(v, BLOCK_WRITE, place / v->disk->sector_bytes, n);
+    /* memory to write back with is not the user's: his pages cannot be freed without it */
+    struct block_request *r = (p->back ? block_new_uncharged : block_new)(
+        v, BLOCK_WRITE, place / v->disk->sector_bytes, n);
     int err;
 
     if (!r)
@@ -63,6 +66,18 @@ static int write_out(const struct ext4_part *p, uint64_t at, uint64_t place, uin
     err = block_wait_ended(r);
     block_drop(r);
     return err;
+}
+
+/* Has the part nothing but zeroes in the n bytes of the file from `at` on? */
+static bool is_zero(const struct ext4_part *p, uint64_t at, uint64_t n)
+{
+    uint64_t end = MIN(at + n, p->end);
+
+    for (; at < end; at += sizeof(uint64_t)) /* whole blocks; what is behind the end is zeroes */
+        if (*(const uint64_t *)((uint8_t *)kseg_page(p->page[(at >> PAGE_SHIFT) - p->first]) +
+                                (at & PAGE_MASK)))
+            return false;
+    return true;
 }
 
 static bool is_stale(const struct ext4_node *n)
@@ -122,6 +137,12 @@ int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count,
         return err;
     err = ext4_volume_writes(m->volume) ? ext4_find_run(m->volume, n, block, &run) : -EROFS;
     run.count = err ? 0 : MIN(run.count, count);
+    if (!err && p->back && !run.physical &&
+        is_zero(p, block * bytes, (uint64_t)run.count * bytes)) {
+        mutex_unlock(&m->mutex);
+        *done = run.count; /* no store has asked for blocks: it is a hole */
+        return 0;
+    }
     there = run.count && run.physical && (p->back || !is_stale(n)) &&
             n->size >= MIN(size, (block + run.count) * bytes);
     if (!err && !there)
@@ -130,7 +151,11 @@ int ext4_write_blocks(const struct ext4_part *p, uint64_t block, uint64_t count,
     if (err || !there)
         return err;
     *done = run.count;
-    return write_out(p, block * bytes, run.physical * bytes, (uint32_t)(run.count * bytes));
+    err = write_out(p, block * bytes, run.physical * bytes, (uint32_t)(run.count * bytes));
+    if (err != -ENOMEM || run.count * bytes <= PAGE_SIZE)
+        return err;
+    *done = PAGE_SIZE / bytes; /* with as little memory as can be */
+    return write_out(p, block * bytes, run.physical * bytes, PAGE_SIZE);
 }
 
 /* The blocks of a part that are within the file. */
@@ -191,8 +216,9 @@ static int copy_some(const struct source *s, uint64_t to, uint8_t *page, size_t 
 }
 
 /* A page that is not in memory and is overwritten whole is not read: one that has the new bytes
- * takes its place at once. False: it could not be made. */
-static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source *s)
+ * takes its place at once. False: it could not be made; *fault: because the bytes cannot be
+ * read. */
+static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source *s, bool *fault)
 {
     pfn_t pfn, out;
 
@@ -201,6 +227,7 @@ static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source
         return false;
     if (copy_some(s, index << PAGE_SHIFT, kseg_page(pfn), PAGE_SIZE)) {
         page_free(pfn);
+        *fault = true;
         return false;
     }
     if (ext4_offer_page(p->i, index, pfn, &out))
@@ -211,19 +238,20 @@ static bool hold_filled(struct ext4_part *p, uint64_t index, const struct source
     return true;
 }
 
-/* Have the pages of what is written. */
+/* Have the pages of what is written, up to the first one for which not all bytes can be read. */
 static int hold(struct ext4_part *p, const struct source *s)
 {
     uint64_t end = (s->at + s->n + PAGE_MASK) >> PAGE_SHIFT;
+    bool fault = false;
     int err = 0;
 
     p->first = s->at >> PAGE_SHIFT;
     p->npages = p->filled = 0;
-    while (!err && p->first + p->npages < end) {
+    while (!err && !fault && p->first + p->npages < end) {
         uint64_t index = p->first + p->npages;
         pfn_t pfn = object_page_try_get(p->i->inode.object, index);
 
-        if (pfn_eq(pfn, PFN_NONE) && hold_filled(p, index, s))
+        if (pfn_eq(pfn, PFN_NONE) && hold_filled(p, index, s, &fault))
             continue;
         if (pfn_eq(pfn, PFN_NONE))
             err = object_page_get(p->i->inode.object, index, MAP_R, &pfn);
@@ -243,9 +271,9 @@ static long copy_in(const struct ext4_part *p, const struct source *s)
     while (done < s->n) {
         uint64_t to = s->at + done, within = to & PAGE_MASK, k = (to >> PAGE_SHIFT) - p->first;
         size_t some = MIN(s->n - done, PAGE_SIZE - within);
-        int err = 0;
+        int err = k < p->npages ? 0 : -EFAULT;
 
-        if (!(p->filled >> k & 1))
+        if (!err && !(p->filled >> k & 1))
             err = copy_some(s, to, (uint8_t *)kseg_page(p->page[k]) + within, some);
         if (err)
             return done ? (long)done : err;
@@ -297,6 +325,12 @@ static bool can_wait(const struct ext4_part *p)
     return there;
 }
 
+/* The pages of the part as far as something was written to them, up to `end` of the file. */
+static int store_later(const struct ext4_part *p, uint64_t end)
+{
+    return ext4_store_later(p->i, p->first, (uint32_t)(pages_of(end) - p->first));
+}
+
 /* At most as much as a part has pages for. What makes the file longer is written at once, so that
  * no commit has the length without the bytes. */
 static long write_part(struct ext4_part *p, const struct source *s)
@@ -311,7 +345,7 @@ static long write_part(struct ext4_part *p, const struct source *s)
     r = hold(p, s);
     if (!r) {
         r = copy_in(p, s);
-        if (r > 0 && (end > old || !can_wait(p) || ext4_store_later(p->i, p->first, p->npages)))
+        if (r > 0 && (end > old || !can_wait(p) || store_later(p, s->at + (uint64_t)r)))
             r = write_back(p, s->at, (size_t)r);
         drop(p);
     }
@@ -407,7 +441,7 @@ int ext4_may_change(struct ext4_inode *i)
     return err ? err : finish_cut(i, true);
 }
 
-static int drop_set_ids(struct inode *in)
+int ext4_drop_set_ids(struct inode *in)
 {
     /* as a change of the owner does, with what the mode is then */
     const struct fs_change to = {.which = FS_SET_OWNER, .uid = UINT32_MAX, .gid = UINT32_MAX};
@@ -425,7 +459,7 @@ long ext4_op_write(struct inode *in, uint64_t offset, vaddr_t ubuf, const void *
     int err = ext4_may_change(p.i);
 
     if (!err)
-        err = drop_set_ids(in);
+        err = ext4_drop_set_ids(in);
     if (!err && offset > in->size)
         err = write_end(&p, in->size);
     if (err)
@@ -466,7 +500,7 @@ static int set_size(struct ext4_inode *i, uint64_t size)
     if (size >= old)
         return 0;
     mutex_lock(&m->mutex); /* after that, nothing that was read before comes into memory */
-    i->cuts++;
+    ext4_outdate(i, size, UINT64_MAX);
     mutex_unlock(&m->mutex);
     return 0;
 }
@@ -499,7 +533,7 @@ int ext4_op_resize(struct inode *in, uint64_t size, bool killable)
     if (!err)
         err = finish_cut(p.i, killable);
     if (!err)
-        err = drop_set_ids(in);
+        err = ext4_drop_set_ids(in);
     if (!err && size > old)
         err = write_end(&p, old);
     if (!err && size != old)

@@ -215,7 +215,7 @@ void share_shrink(struct share *s)
         (void)evict_next(s, &looked);
 }
 
-bool share_reclaim(const struct fs *fs)
+enum fs_reclaimed share_reclaim(const struct fs *fs)
 {
     struct share *s = share_of(fs);
     uint64_t freed = share_trim(s, 0, NULL, UINT32_MAX);
@@ -223,7 +223,7 @@ bool share_reclaim(const struct fs *fs)
 
     while (looked < count && freed < EVICT_PAGES && !thread_killed())
         freed += evict_next(s, &looked);
-    return freed != 0;
+    return freed ? FS_RECLAIMED : FS_RECLAIMED_NONE;
 }
 
 /* Ask the server for up to n pages, all with bytes that it has. Returns how many were asked for, or

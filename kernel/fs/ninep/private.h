@@ -202,8 +202,8 @@ bool share_drop_pages(struct inode *i);
 /* Free pages of files that nobody maps, while less memory is free than s->reserve. Called by
  * the client's thread. */
 void share_shrink(struct share *s);
-/* The same at once, whatever is free. False: there is nothing to free. */
-bool share_reclaim(const struct fs *fs);
+/* The same at once, whatever is free, and also of files that are mapped. */
+enum fs_reclaimed share_reclaim(const struct fs *fs);
 
 /* ---- writing.c ---- */
 /* Of the pager: mm/object/pager.h. */
