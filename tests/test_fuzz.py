@@ -25,6 +25,13 @@ PLANTS = [
         "if (item->length && probe_write(item->buffer, item->length) != 0)",
         "if (0)",
     ),
+    # A string is written beyond the end of a dynamic one that was shorter.
+    Plant(
+        "library",
+        "userland/lib/descriptor.c",
+        "if (length == old.length && (old.at || length == 0))",
+        "if (old.at && length > 0)",
+    ),
     Plant(
         "lnm",
         "kernel/lnm/lnm.c",

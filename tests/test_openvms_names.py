@@ -111,6 +111,8 @@ def test_the_use_of_a_missing_service_is_an_error_that_names_it(tmp_path: Path) 
         ("dvidef", "x = DVI$_FREEBLOCKS", "DVI$_FREEBLOCKS"),
         ("iodef.h", "x = IO$_READVBLK | IO$M_NOECHO", "IO$M_NOECHO"),
         ("pscandef", "x = PSCAN$_ACCOUNT", "PSCAN$_ACCOUNT"),
+        ("pscandef", "x = PSCAN$_HW_NAME", "PSCAN$_HW_NAME"),
+        ("pscandef", "x = PSCAN$_NODE_CSID", "PSCAN$_NODE_CSID"),
         ("starlet", "x = SYS$ENQW(0, 1, 2)", "sys$enqw"),
         ("smg$routines", "smg$create_pasteboard(&x)", "smg$create_pasteboard"),
         ("cli$routines.h", "x = cli$present(0)", "cli$present"),

@@ -132,6 +132,8 @@ static inline void take(struct file_table *t, struct fd_chunk *c, unsigned fd)
     if (c->count == 0 && fd >= FD_CHUNK)
         t->more->nempty--;
     SET(c->count, c->count + 1);
+    if (fd >= FD_CHUNK)
+        SET(t->nfar, t->nfar + 1);
     if (~c->used[word])
         return;
     c->full |= 1u << word;
@@ -157,6 +159,8 @@ static inline struct fd_chunk *release(struct file_table *t, struct fd_chunk *c,
         note_full(t->more, fd / FD_CHUNK, false);
     c->full &= ~(1u << word);
     SET(c->count, c->count - 1);
+    if (fd >= FD_CHUNK)
+        SET(t->nfar, t->nfar - 1);
     if (c->count > 0 || fd < FD_CHUNK)
         return NULL;
     if (t->more->nempty++ == 0)
@@ -393,6 +397,8 @@ static void copy_word(struct file_table *t, struct file_table *from, unsigned fd
         t->more->nempty--;
     c->used[fd % FD_CHUNK / 64] = used;
     c->count += bit_count(used);
+    if (fd >= FD_CHUNK)
+        t->nfar += bit_count(used);
     if (~used)
         return;
     c->full |= 1u << fd % FD_CHUNK / 64;
@@ -484,6 +490,13 @@ struct file *fdtable_peek(const struct file_table *t, uint64_t fd, bool *cloexec
         *cloexec = GET(*cloexec_of(t, (unsigned)fd)) >> fd % 64 & 1;
     }
     return f;
+}
+
+uint32_t fdtable_count(const struct file_table *t)
+{
+    const struct fd_chunk *c = __atomic_load_n(&t->chunk0, __ATOMIC_ACQUIRE);
+
+    return (c ? GET(c->count) : (uint32_t)bit_count(GET(t->used) & ~SMALL_USED)) + GET(t->nfar);
 }
 
 bool fdtable_look(const struct file_table *t, uint64_t *fd)

@@ -71,6 +71,7 @@ struct file_table {       /* nonpaged pool */
     struct fd_chunk *chunk0;   /* NULL: the table is small */
     struct fd_directory *more; /* contains chunk0, too; NULL: numbers below FD_CHUNK only */
     uint64_t used, cloexec;    /* of a small table; those from FD_FIRST on count as used */
+    uint32_t nfar;             /* numbers from FD_CHUNK on that are in use */
     struct file *first[FD_FIRST];
 };
 
@@ -153,6 +154,11 @@ struct file *fdtable_peek(const struct file_table *t, uint64_t fd, bool *cloexec
 /* The lowest number from *fd on that has a file, in *fd. False: there is none below *fd, up to
  * which it has looked; FD_MAX is the end. Any IPL, in at most some 30 steps. */
 bool fdtable_look(const struct file_table *t, uint64_t *fd);
+/* How many numbers are in use, at some moment during the call if others change the table. The
+ * caller sees to it that the table stays (process.files with the process table lock held), but need
+ * not be a user, and neither stops nor locks out the users: chunk0 is never freed before the
+ * table. */
+uint32_t fdtable_count(const struct file_table *t);
 /* Reserve the lowest free number that is at least `from`; fd_fill or fd_cancel must follow. The
  * number, -EMFILE (the limit of the current process, RLIMIT_NOFILE, is reached), -ENOMEM, or
  * -EINVAL (`from` is not below the limit). */

@@ -54,6 +54,7 @@ static void init(struct mailbox *b, const struct mailbox_who *who, const struct 
     spin_init(&b->lock, "mailbox", RANK_MAILBOX, IPL_ASTDEL);
     wait_queue_init(&b->room, "room in a mailbox");
     wait_queue_init(&b->lines, "message in a mailbox");
+    poll_source_init(&b->polled);
     b->refs = 1;
     b->maxmsg = r->maxmsg;
     b->bufquo = r->bufquo;
@@ -131,9 +132,10 @@ static bool leave(struct mailbox *b)
     return true;
 }
 
-/* b has left the directory. */
+/* b has left the directory. IPL 0. */
 static void end(struct mailbox *b)
 {
+    poll_source_end(&b->polled);
     mailbox_purge(b);
     mailbox_unref(b);
 }

@@ -10,6 +10,7 @@
 #include "kernel/qio/qio.h"
 
 struct mailbox;
+struct poll_entry;
 
 #define MAILBOX_UNITS     4096u  /* units 1 to 4096, MBA1: to MBA4096: */
 #define MAILBOX_MSG_MAX   65535u /* bytes of a message, at most */
@@ -111,6 +112,10 @@ cond_t mailbox_write(struct qio_channel *c, const struct mailbox_who *who,
  * SS$_NORMAL; SS$_ACCVIO: the message is lost. */
 cond_t mailbox_receive(struct qio_channel *c, uint32_t pid, const struct mailbox_read *r,
                        uint32_t *got, bool *interrupted);
+/* The POLL* bits that hold of a channel's mailbox now: a message for which no request waits, room
+ * for the shortest message. Unless e is NULL, it is put on the mailbox's source first
+ * (kernel/io/poll.h), and has left it before the channel ends. IPL 0. */
+unsigned mailbox_poll(struct qio_channel *c, struct poll_entry *e);
 /* Write a message or a mark, without waiting for its reader. SS$_NORMAL; SS$_MBTOOSML; SS$_MBFULL
  * (norswait); SS$_ACCVIO, SS$_INSFMEM, SS$_NOPRIV; *interrupted while it waits for room. */
 cond_t mailbox_send(struct qio_channel *c, uint32_t pid, const struct mailbox_write *w,

@@ -12,6 +12,7 @@
  *   wakes B, which has come to wait meanwhile                 takes the room
  */
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/io/open_flags.h"
 #include "kernel/qio/mailbox_private.h"
 #include "mm/pool/pool_charged.h"
 
@@ -19,9 +20,9 @@ static size_t size_of(uint32_t length) { return sizeof(struct mailbox_message) +
 
 size_t mailbox_message_size(const struct mailbox_message *m) { return size_of(m->length); }
 
-static bool has_room(const struct mailbox *b)
+bool mailbox_has_room(const struct mailbox *b)
 {
-    return __atomic_load_n(&b->used, __ATOMIC_SEQ_CST) < b->bufquo;
+    return __atomic_load_n(&b->used, __ATOMIC_SEQ_CST) + mailbox_message_cost(b, 0) <= b->bufquo;
 }
 
 /* `used` never counts what somebody failed to get: another one who fails because of that would wait
@@ -42,6 +43,7 @@ static void give_room(struct mailbox *b, uint32_t n)
 {
     __atomic_fetch_sub(&b->used, n, __ATOMIC_SEQ_CST);
     (void)wake_one(&b->room);
+    poll_notify(&b->polled, POLLOUT | POLLWRNORM);
 }
 
 struct mailbox_message *mailbox_message_make(struct mailbox *b, uint32_t length, uint32_t pid)
@@ -135,7 +137,7 @@ cond_t mailbox_wait_for_room(struct mailbox_channel *c, uint32_t n, bool norswai
         }
     }
     wait_finish(&w);
-    if (has_room(b))
+    if (mailbox_has_room(b))
         (void)wake_one(&b->room);
     return status;
 }

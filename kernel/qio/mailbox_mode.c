@@ -23,7 +23,7 @@ static cond_t arm(struct mailbox_channel *c, unsigned side, struct io_request *a
 
     if (c->closed)
         status = SS$_NOPRIV;
-    else if (!list_empty(side == WRITERS ? &b->messages : &b->reads))
+    else if (side == WRITERS ? !list_empty(&b->messages) : !list_empty(&b->reads) || b->nlines)
         event_post(&a->event, 0);
     else if (!mailbox_queue_kept_locked(b, side, &b->attention[side], &c->notices[side], a))
         status = SS$_EXQUOTA;

@@ -3,6 +3,7 @@
 #define KERNEL_QIO_MAILBOX_PRIVATE_H
 
 #include "kernel/base/list.h"
+#include "kernel/io/poll.h"
 #include "kernel/qio/mailbox.h"
 #include "kernel/sched/spinlock.h"
 #include "kernel/sched/wait.h"
@@ -33,12 +34,15 @@ struct mailbox {
     uint32_t used;           /* atomic: bytes of messages, those included that are being read */
     struct wait_queue room;  /* writers that wait for it */
     struct wait_queue lines; /* threads that wait for a message in mailbox_receive() */
+    /* Who polls descriptors. Their files have channels, so there is nobody once it is gone. */
+    struct poll_source polled;
     /* All below: lock. */
     uint32_t users[SIDES];        /* channels of each side */
     uint32_t nkept[SIDES];        /* requests on the three lists of a side below, together */
     struct list messages;         /* that nobody has read */
     uint32_t nmessages, nbytes;   /* of those */
     struct list reads;            /* requests that wait for a message */
+    uint32_t nlines;              /* threads that are or will be on `lines` */
     struct list attention[SIDES]; /* requests for an AST when a read or a message comes */
     struct list waits[SIDES];     /* requests that wait for a channel of that side */
     struct list watched[SIDES];   /* requests that end with the last channel of that side */
@@ -110,6 +114,8 @@ static inline uint32_t mailbox_message_rest(const struct mailbox_message *m)
 {
     return m->length - m->start;
 }
+/* Is there room for the shortest message? */
+bool mailbox_has_room(const struct mailbox *b);
 /* Take room for n bytes. False: there is not so much. */
 bool mailbox_take_room(struct mailbox *b, uint32_t n);
 /* The same, waiting for it, at IPL 0. SS$_NORMAL; SS$_MBFULL (norswait); SS$_NOPRIV: c is closed;

@@ -1,6 +1,7 @@
 /* Reads of mailboxes, and messages that come to them. */
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/io/open_flags.h"
 #include "kernel/qio/mailbox_private.h"
 #include "kernel/sched/thread.h"
 
@@ -241,18 +242,29 @@ static bool take_line(struct mailbox *b, uint32_t pid, uint64_t n, struct line *
     return m != NULL;
 }
 
+/* A thread begins or ends to wait for a line, as requests for attention see it. */
+static void count_waiting(struct mailbox *b, bool begins)
+{
+    ipl_t ipl = spin_lock(&b->lock);
+
+    b->nlines += begins ? 1 : UINT32_MAX;
+    spin_unlock(&b->lock, ipl);
+}
+
 /* Take a line, waiting for it. False: interrupted. */
 static bool wait_for_line(struct mailbox *b, uint32_t pid, uint64_t n, struct line *l)
 {
     bool taken = false;
     struct waiter w;
 
+    count_waiting(b, true);
     mailbox_post_all(b, &b->attention[READERS], 0); /* it is a read that finds no message */
     do {
         wait_enqueue(&b->lines, &w);
         taken = take_line(b, pid, n, l);
     } while (!taken && wait_block(&w, WAIT_INTERRUPTIBLE, WAIT_FOREVER) == 0);
     wait_finish(&w);
+    count_waiting(b, false);
     return taken;
 }
 
@@ -284,4 +296,21 @@ cond_t mailbox_receive(struct qio_channel *q, uint32_t pid, const struct mailbox
     }
     mailbox_message_unref(l.m);
     return lost ? SS$_ACCVIO : SS$_NORMAL;
+}
+
+unsigned mailbox_poll(struct qio_channel *q, struct poll_entry *e)
+{
+    struct mailbox *b = mailbox_channel_of(q)->box;
+    bool message, room;
+    ipl_t ipl;
+
+    poll_register(&b->polled, e);
+    ipl = spin_lock(&b->lock);
+    message = !list_empty(&b->messages) && list_empty(&b->reads);
+    spin_unlock(&b->lock, ipl);
+    /* Room is not taken under the lock: either this finds it, or who gives it finds the entry. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    room = mailbox_has_room(b);
+    return (q->readable && message ? POLLIN | POLLRDNORM : 0) |
+           (q->writable && room ? POLLOUT | POLLWRNORM : 0);
 }

@@ -2,6 +2,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/string.h"
+#include "kernel/io/open_flags.h"
 #include "kernel/qio/mailbox_private.h"
 
 enum outcome { COMPLETE, QUEUED, CLOSED, FULL };
@@ -39,6 +40,7 @@ static void announce(struct mailbox *b, enum outcome outcome)
 {
     mailbox_deliver(b);
     (void)wake_one(&b->lines);
+    poll_notify(&b->polled, POLLIN | POLLRDNORM);
     if (outcome == QUEUED)
         mailbox_post_all(b, &b->attention[WRITERS], 0);
 }

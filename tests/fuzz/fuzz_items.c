@@ -182,6 +182,15 @@ size_t format(char *buf, size_t size, const char *fmt, ...)
     return (size_t)n;
 }
 uint32_t terminal_device_locked(const struct process *p) { return p->pid; }
+void vms_terminal_name(uint32_t device, char *name, size_t size)
+{
+    snprintf(name, size, "_FTA%u:", device);
+}
+uint32_t fdtable_count(const struct file_table *t)
+{
+    (void)t;
+    return 3;
+}
 bool threads_sums_of(uint32_t pid, uint64_t start_ns, struct thread_sums *sum)
 {
     *sum = (struct thread_sums){.used = {123456789, 987654321}};

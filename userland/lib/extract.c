@@ -63,6 +63,7 @@ int str$pos_extr(void *destination, const void *source, const int *start, const 
     int64_t first, last;
     struct text from;
     int said = STR$_NORMAL;
+    bool moved;
 
     if (!start || !end)
         return SS$_ACCVIO;
@@ -72,8 +73,9 @@ int str$pos_extr(void *destination, const void *source, const int *start, const 
     last = *end;
     if (last < first)
         said = STR$_ILLSTRSPE;
-    if (confine(&first, 1, (int64_t)from.length + 1) | confine(&last, 0, (int64_t)from.length) &&
-        said == STR$_NORMAL)
+    moved = confine(&first, 1, (int64_t)from.length + 1);
+    moved |= confine(&last, 0, (int64_t)from.length);
+    if (moved && said == STR$_NORMAL)
         said = STR$_ILLSTRPOS;
     return store_part(destination, &from, first, last + 1 - first, said);
 }
@@ -115,6 +117,7 @@ int str$replace(void *destination, const void *source, const int *start, const i
     int64_t first, last;
     struct text parts[3];
     int said = STR$_NORMAL, status;
+    bool moved;
 
     if (!start || !end)
         return SS$_ACCVIO;
@@ -124,9 +127,9 @@ int str$replace(void *destination, const void *source, const int *start, const i
     last = *end;
     if (last < first)
         said = STR$_ILLSTRSPE;
-    if (confine(&first, 1, (int64_t)parts[0].length + 1) |
-            confine(&last, 0, (int64_t)parts[0].length) &&
-        said == STR$_NORMAL)
+    moved = confine(&first, 1, (int64_t)parts[0].length + 1);
+    moved |= confine(&last, 0, (int64_t)parts[0].length);
+    if (moved && said == STR$_NORMAL)
         said = STR$_ILLSTRPOS;
     if (last < first - 1) /* nothing is replaced: the string is put before the start */
         last = first - 1;

@@ -41,6 +41,8 @@ static const struct form_of of_process[] = {
     {JPI$_IMAGNAME, TEXT},
     {JPI$_USERNAME, TEXT},
     {JPI$_NODENAME, TEXT},
+    {JPI$_TERMINAL, TEXT},
+    {JPI$_TT_PHYDEVNAM, TEXT},
     {JPI$_PID, HEXADECIMAL},
     {JPI$_OWNER, HEXADECIMAL},
     {JPI$_INITIAL_THREAD_PID, HEXADECIMAL},

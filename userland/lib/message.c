@@ -236,7 +236,7 @@ void mega$put_messages(const int64_t *vector, size_t count, size_t available, un
     struct message_writer w = *writer;
     char first = '%';
 
-    for (size_t i = 0; i < count; first = '-', w.facility = NULL) {
+    for (size_t i = 0; i < count;) {
         unsigned status = (unsigned)vector[i++];
         const struct message *m = find(status);
         struct some parameters = {0};
@@ -257,6 +257,8 @@ void mega$put_messages(const int64_t *vector, size_t count, size_t available, un
         parameters.at = vector + i;
         i += parameters.count;
         put_message(first, status, flags & MESSAGE_ALL ? flags : MESSAGE_ALL, &parameters, &w);
+        first = '-';
+        w.facility = NULL;
     }
 }
 

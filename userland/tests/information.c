@@ -16,8 +16,12 @@
 #include <starlet.h>
 #include <statedef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <syidef.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <time.h>
@@ -262,6 +266,87 @@ static void burn(void)
             ;
 }
 
+static int files_of_a_fork(void)
+{
+    uint64_t mine = 0;
+    pid_t parent = getppid();
+
+    if (jpi_of((unsigned)parent, JPI$_FILCNT) == SS$_NORMAL)
+        mine = value;
+    return jpi(JPI$_FILCNT) != mine;
+}
+
+/* As many as /proc/self/fd has, with numbers in the table itself, in its first chunk, in others. */
+static void files(void)
+{
+    static const int far[] = {20, 40, 300, 513, 1000, 1023};
+    uint64_t left = jpi(JPI$_FILCNT);
+    struct rlimit limit;
+    rlim_t soft;
+    int fd;
+
+    ok(left < jpi(JPI$_FILLM) && left + 16 > jpi(JPI$_FILLM), "FILCNT: few are in use");
+    fd = open("/dev/null", O_WRONLY);
+    is(jpi(JPI$_FILCNT), left - 1, "one less with a file");
+    for (int i = 0; i < 6; i++)
+        if (dup2(fd, far[i]) != far[i])
+            bail_out("dup2");
+    is(jpi(JPI$_FILCNT), left - 7, "and six with high numbers");
+    dup2(fd, 1000);
+    is(jpi(JPI$_FILCNT), left - 7, "a number that is used again counts once");
+    is(in_child(files_of_a_fork), 0, "a forked process has as many");
+    getrlimit(RLIMIT_NOFILE, &limit);
+    soft = limit.rlim_cur;
+    limit.rlim_cur = 5;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    is(jpi(JPI$_FILCNT), 0, "none are left with a limit below what is open");
+    limit.rlim_cur = soft;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    for (int i = 0; i < 6; i++)
+        close(far[i]);
+    close(fd);
+    is(jpi(JPI$_FILCNT), left, "all again");
+}
+
+static int is_terminal(int code, const char *expected)
+{
+    char name[16] = "";
+    unsigned short n = 77;
+    ILE3 list[] = {{sizeof(name) - 1, (unsigned short)code, name, &n}, {0, 0, 0, 0}};
+
+    return sys$getjpiw(0, 0, 0, list, 0, 0, 0) == SS$_NORMAL && n == strlen(expected) &&
+           memcmp(name, expected, n) == 0;
+}
+
+static int without_terminal(void)
+{
+    setsid();
+    return !is_terminal(JPI$_TERMINAL, "") + !is_terminal(JPI$_TT_PHYDEVNAM, "");
+}
+
+static int with_another(void)
+{
+    char path[32], name[16], physical[16];
+    int number, unlock = 0, master = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+
+    if (ioctl(master, TIOCGPTN, &number) || ioctl(master, TIOCSPTLCK, &unlock) || setsid() < 0)
+        return 10;
+    snprintf(path, sizeof(path), "/dev/pts/%d", number);
+    snprintf(physical, sizeof(physical), "_FTA%d:", number);
+    snprintf(name, sizeof(name), "FTA%d:", number);
+    if (open(path, O_RDWR) < 0)
+        return 11;
+    return !is_terminal(JPI$_TERMINAL, name) + !is_terminal(JPI$_TT_PHYDEVNAM, physical);
+}
+
+static void terminals(void)
+{
+    ok(is_terminal(JPI$_TERMINAL, "OPA0:"), "TERMINAL: the console");
+    ok(is_terminal(JPI$_TT_PHYDEVNAM, "_OPA0:"), "TT_PHYDEVNAM");
+    is(in_child(without_terminal), 0, "a session of its own has none");
+    is(in_child(with_another), 0, "until it opens one");
+}
+
 static void account(void)
 {
     uint64_t now = (uint64_t)time(0), before, io;
@@ -285,6 +370,8 @@ static void account(void)
     is(jpi(JPI$_PRIB), jpi(JPI$_PRI), "PRIB");
     is(jpi(JPI$_FILLM), (uint64_t)sysconf(_SC_OPEN_MAX), "FILLM");
     is(jpi(JPI$_DIRIO), 0, "DIRIO: no disk was used");
+    files();
+    terminals();
     is(jpi(JPI$_ASTEN), 8, "ASTEN: of user mode");
     is(jpi(JPI$_ASTACT), 0, "ASTACT: no AST routine runs");
     sys$setef(5);

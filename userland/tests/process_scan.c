@@ -104,6 +104,10 @@ static void scans(pid_t a, pid_t b)
     is_selected(selected((ILE3[]){NAMED("SCAN_A", PSCAN$M_OR), NAMED("SCAN_B", 0), END}), "AB",
                 "or");
     is_selected(selected((ILE3[]){NAMED("SCAN_A", 0), NAMED("SCAN_B", 0), END}), "", "and");
+    is_selected(selected((ILE3[]){{5, PSCAN$_TERMINAL, "OPA0:", 0}, NAMED("SCAN_A", 0), END}), "A",
+                "by terminal");
+    is_selected(selected((ILE3[]){{5, PSCAN$_TERMINAL, "FTA0:", 0}, NAMED("SCAN_A", 0), END}), "",
+                "and not by another");
     is_selected(
         selected((ILE3[]){NAMED("SCAN", PSCAN$M_PREFIX_MATCH), NUMBER(PSCAN$_OWNER, getpid(), 0),
                           NAMED("SCAN_B", PSCAN$M_NEQ), END}),

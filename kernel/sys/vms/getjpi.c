@@ -16,6 +16,7 @@
 #include "kernel/base/format.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/ast.h"
+#include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/proc/program_path.h"
 #include "kernel/proc/rlimit.h"
@@ -29,6 +30,7 @@
 #include "kernel/sys/vms/items.h"
 #include "kernel/sys/vms/priority.h"
 #include "kernel/sys/vms/target.h"
+#include "kernel/sys/vms/terminal.h"
 #include "mm/space/region.h"
 #include "sysman/params.h"
 
@@ -41,8 +43,8 @@
 
 struct facts {
     uint32_t pid, owner, uic_group, uic_member, uid, state, priority, cpu, home_rad, threads;
-    uint32_t mode, job_type;
-    uint64_t files_limit, io, start_ns;
+    uint32_t terminal; /* its device number, or 0 */
+    uint64_t files_limit, files_left, io, start_ns;
     uint32_t master, subprocesses, job_subprocesses, job_limit, flags;
     uint32_t asts_left, ast_limit, timers_left, timer_limit;
     uint32_t cpu_limit, flags_0, flags_1, asts_active, asts_enabled;
@@ -120,7 +122,8 @@ static void note_facts(const struct process *p, struct facts *f)
 {
     const struct uthread *u = process_first_thread_locked(p);
     const struct thread *t = u->thread;
-    uint64_t cpu_limit = rlimit_soft(p, RLIMIT_CPU);
+    uint64_t cpu_limit = rlimit_soft(p, RLIMIT_CPU), files_limit = rlimit_soft(p, RLIMIT_NOFILE);
+    const struct file_table *files = __atomic_load_n(&p->files, __ATOMIC_RELAXED);
 
     *f = (struct facts){.pid = p->pid,
                         .owner = p->kin.owner ? p->kin.owner->pid
@@ -134,9 +137,9 @@ static void note_facts(const struct process *p, struct facts *f)
                         .cpu = __atomic_load_n(&t->last_cpu, __ATOMIC_RELAXED),
                         .home_rad = __atomic_load_n(&t->home_rad, __ATOMIC_RELAXED),
                         .threads = p->nthreads,
-                        .mode = terminal_device_locked(p) ? JPI$K_INTERACTIVE : JPI$K_OTHER,
-                        .job_type = terminal_device_locked(p) ? JPI$K_LOCAL : JPI$K_DETACHED,
-                        .files_limit = rlimit_soft(p, RLIMIT_NOFILE),
+                        .files_limit = files_limit,
+                        .files_left = files_limit,
+                        .terminal = terminal_device_locked(p),
                         .cpu_limit = cpu_limit < UINT32_MAX / 100 ? (uint32_t)cpu_limit * 100 : 0,
                         .io = load(&p->io),
                         .start_ns = p->start_ns,
@@ -145,6 +148,8 @@ static void note_facts(const struct process *p, struct facts *f)
                         .permanent = load(&p->permanent),
                         .aspace = p->aspace};
     note_quotas(p, f);
+    if (files) /* the limit may have been lowered below what is open */
+        f->files_left -= MIN(fdtable_count(files), files_limit);
     str_copy(f->name, p->name, sizeof(f->name));
     str_copy(f->image, program_path_text(p->program), sizeof(f->image));
     if (!p->aspace)
@@ -268,11 +273,10 @@ static const struct item {
     {JPI$_CREPRC_FLAGS, SMALL, FACT(flags)},
     {JPI$_CPU_ID, SMALL, FACT(cpu)},
     {JPI$_HOME_RAD, SMALL, FACT(home_rad)},
-    {JPI$_MODE, SMALL, FACT(mode)},
-    {JPI$_JOBTYPE, SMALL, FACT(job_type)},
     {JPI$_KT_COUNT, SMALL, FACT(threads)},
     {JPI$_INITIAL_THREAD_PID, SMALL, FACT(pid)},
     {JPI$_FILLM, LONG, FACT(files_limit)},
+    {JPI$_FILCNT, LONG, FACT(files_left)},
     {JPI$_BUFIO, LONG, FACT(io)},
     {JPI$_DIRIO, SUM, FACT(disk_requests)},
     {JPI$_ASTACT, SMALL, FACT(asts_active)},
@@ -305,6 +309,10 @@ static const struct item {
     {JPI$_USERNAME, OTHER, 0},
     {JPI$_LOGINTIM, OTHER, 0},
     {JPI$_NODENAME, OTHER, 0},
+    {JPI$_MODE, OTHER, 0},
+    {JPI$_JOBTYPE, OTHER, 0},
+    {JPI$_TERMINAL, OTHER, 0},
+    {JPI$_TT_PHYDEVNAM, OTHER, 0},
 };
 
 static const struct item *item_of(uint32_t code)
@@ -313,6 +321,21 @@ static const struct item *item_of(uint32_t code)
         if (items[i].code == code)
             return &items[i];
     return NULL;
+}
+
+/* The controlling terminal as $GETDVI calls it, empty if there is none. The name of the login
+   terminal has no underscore. */
+static void terminal_name(struct vms_answer *a, uint32_t device, bool physical)
+{
+    char *name = (char *)a->bytes;
+
+    a->length = 0;
+    if (!device)
+        return;
+    vms_terminal_name(device, name, sizeof(a->bytes));
+    a->length = (uint32_t)strlen(name);
+    if (!physical)
+        memmove(name, name + 1, --a->length);
 }
 
 static void answer_other(uint32_t code, const struct facts *f, struct vms_answer *a)
@@ -324,6 +347,13 @@ static void answer_other(uint32_t code, const struct facts *f, struct vms_answer
         return user_name(a, f);
     case JPI$_LOGINTIM:
         return quadword(a, login_time(f));
+    case JPI$_MODE:
+        return longword(a, f->terminal ? JPI$K_INTERACTIVE : JPI$K_OTHER);
+    case JPI$_JOBTYPE:
+        return longword(a, f->terminal ? JPI$K_LOCAL : JPI$K_DETACHED);
+    case JPI$_TERMINAL:
+    case JPI$_TT_PHYDEVNAM:
+        return terminal_name(a, f->terminal, code == JPI$_TT_PHYDEVNAM);
     default:
         return text(a, VMS_NODE_NAME);
     }
@@ -431,7 +461,8 @@ static cond_t answer_all(const struct vms_target *t, vaddr_t pidadr,
     return status;
 }
 
-static cond_t inform(vaddr_t pidadr, vaddr_t prcnam, vaddr_t itmlst)
+/* Not inlined: its caller's arguments would make one large frame of two. */
+static __attribute__((noinline)) cond_t inform(vaddr_t pidadr, vaddr_t prcnam, vaddr_t itmlst)
 {
     struct vms_item_list list;
     struct vms_target t;

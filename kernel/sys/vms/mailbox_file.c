@@ -115,6 +115,11 @@ static long mailbox_file_write(struct file *f, vaddr_t ubuf, size_t n)
     return done ? (long)done : err;
 }
 
+static unsigned mailbox_file_poll(struct file *f, struct poll_entry *e)
+{
+    return mailbox_poll(f->priv, e);
+}
+
 static void mailbox_file_close(struct file *f)
 {
     const struct mailbox_write mark = {.norswait = true, .eof = true};
@@ -129,6 +134,7 @@ static void mailbox_file_close(struct file *f)
 static const struct file_ops mailbox_file_ops = {.name = "anon_inode:[mailbox]",
                                                  .read = mailbox_file_read,
                                                  .write = mailbox_file_write,
+                                                 .poll = mailbox_file_poll,
                                                  .stat = anon_stat,
                                                  .close = mailbox_file_close};
 

@@ -15,6 +15,7 @@
 #include "kernel/base/string.h"
 #include "kernel/fs/inode.h"
 #include "kernel/io/open_flags.h"
+#include "kernel/io/pty.h"
 #include "kernel/io/termios.h"
 #include "kernel/io/tty.h"
 #include "kernel/proc/fdtable.h"
@@ -23,6 +24,7 @@
 #include "mm/pool/pool_charged.h"
 
 #define LENGTH_MAX 65535u
+#define CONSOLE    0u     /* number of a terminal (kernel/io/tty.h) */
 #define RDEV_NULL  0x103u /* device 1, 3 */
 
 /* ---- channels ---- */
@@ -84,6 +86,14 @@ cond_t vms_terminal_assign(const struct vms_device *d, struct qio_channel **out)
     return SS$_NORMAL;
 }
 
+void vms_terminal_name(uint32_t device, char *name, size_t size)
+{
+    if (device == tty_device(CONSOLE))
+        str_copy(name, "_OPA0:", size);
+    else
+        (void)format(name, size, "_FTA%u:", device - tty_device(CONSOLE + 1));
+}
+
 void vms_terminal_facts(const struct file *f, struct terminal_facts *t)
 {
     const struct tty *tty = tty_of_file(f);
@@ -93,9 +103,11 @@ void vms_terminal_facts(const struct file *f, struct terminal_facts *t)
                                  .null = f->inode && f->inode->rdev == RDEV_NULL};
     if (n) {
         t->unit = n - 1;
-        (void)format(t->name, sizeof(t->name), "_FTA%u:", t->unit);
+        vms_terminal_name(tty_device(n), t->name, sizeof(t->name));
+    } else if (tty) {
+        vms_terminal_name(tty_device(CONSOLE), t->name, sizeof(t->name));
     } else {
-        str_copy(t->name, tty ? "_OPA0:" : t->null ? "_NLA0:" : "_NOA0:", sizeof(t->name));
+        str_copy(t->name, t->null ? "_NLA0:" : "_NOA0:", sizeof(t->name));
     }
 }
 

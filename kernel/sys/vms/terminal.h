@@ -55,6 +55,8 @@ struct terminal_facts {
     uint32_t unit;
     char name[16]; /* _FTA0: */
 };
+/* Its name, by the device number. */
+void vms_terminal_name(uint32_t device, char *name, size_t size);
 void vms_terminal_facts(const struct file *f, struct terminal_facts *t);
 
 #endif

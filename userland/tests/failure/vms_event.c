@@ -112,6 +112,27 @@ static long spawn(void)
     return raw6(VMS_CREPRC, (unsigned long)block, 0, 0, 0, 0, 0);
 }
 
+/* With mailboxes as input and output, and the null device as error. They are found by the process
+ * itself, for which no call reports a failure: it ends at once then, and is waited for. */
+static $DESCRIPTOR(input, "FAILURE_IN");
+static $DESCRIPTOR(output, "FAILURE_OUT");
+static $DESCRIPTOR(null_device, "NL:");
+static unsigned short in_chan, out_chan;
+
+static void make_boxes(void)
+{
+    sys$crembx(0, &in_chan, 64, 640, 0, 0, &input, 0, 0);
+    sys$crembx(0, &out_chan, 64, 640, 0, 0, &output, 0, 0);
+    warm_up();
+}
+
+static long with_boxes(void)
+{
+    made = 0;
+    return sys$creprc(&made, &image, &input, &output, &null_device, 0, 0, &process, 4, 0, 0,
+                      PRC$M_HIBER);
+}
+
 /* Has it loaded its image, and does it wait? Pages of a program, once read, stay. */
 static bool is_at_rest(void)
 {
@@ -149,6 +170,19 @@ static void make_job(void)
         warm_up();
     }
     is_made = true;
+}
+
+static void make_job_and_boxes(void)
+{
+    make_job();
+    make_boxes();
+}
+
+static void end_with_boxes(void)
+{
+    end_made();
+    sys$dassgn(in_chan);
+    sys$dassgn(out_chan);
 }
 
 static void set(void) { sys$setef(1); }
@@ -200,6 +234,8 @@ const struct scenario vms_event_scenarios[] = {
     PLAIN("mega$final_status", MEGA_SYS_FINAL_STATUS, NULL, final_status),
     BY("$creprc", VMS_CREPRC, make_job, creprc, NULL, end_made, 0,
        {MEGA_ALLOC_PROCESS, SS$_NOSLOT}),
+    BY("$creprc, mailboxes as files", VMS_CREPRC, make_job_and_boxes, with_boxes, NULL,
+       end_with_boxes, 0, {MEGA_ALLOC_PROCESS, SS$_NOSLOT}),
     BY("$creprc, detached", VMS_CREPRC, make_job, detached, NULL, end_made, 0,
        {MEGA_ALLOC_PROCESS, SS$_NOSLOT}),
     BY("$creprc of lib$spawn", VMS_CREPRC, make_job, spawn, NULL, end_made, 0,
