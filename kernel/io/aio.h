@@ -64,9 +64,9 @@ struct aio_part {
     uint64_t base, nbytes;
 };
 /* Prepare to read from or write to f, a disk that was opened with O_DIRECT, at byte `offset`, from
- * or to n parts, 1 at least. 0: the caller submits it, or *done was set and it is an event; -EOPNOTSUPP: it cannot
- * be done this way, and nothing was done; -EINVAL: parts of sectors; -ENOSPC, -EFAULT, -ENOMEM,
- * -EINTR. */
+ * or to n parts, 1 at least. 0: the caller submits it, or *done was set and it is an event;
+ * -EOPNOTSUPP: it cannot be done this way, and nothing was done; -EINVAL: parts of sectors;
+ * -ENOSPC, -EFAULT, -ENOMEM, -EINTR. */
 int aio_prepare(struct aio_request *r, struct file *f, bool write, const struct aio_part *part,
                 unsigned n, uint64_t offset, bool *done);
 /* The same for fsync. */
