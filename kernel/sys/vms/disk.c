@@ -11,9 +11,9 @@
  * everything else ends as it does. A request that is being taken back is `held`: if it ends at that
  * moment, the interrupt leaves it to the canceller. $DASSGN then waits for the rest, killable. A
  * program that ends, or begins another one, waits for nothing. What $CANCEL would take back is not
- * carried out. What is left goes, with the pages that it has pinned, to the thread of the disks when
- * the last reference to the channel goes, and nobody is told: its writes are carried out. So the end
- * does not depend on a disk, which may be slow or silent.
+ * carried out. What is left goes, with the pages that it has pinned, to the thread of the disks
+ * when the last reference to the channel goes, and nobody is told: its writes are carried out. So
+ * the end does not depend on a disk, which may be slow or silent.
  */
 #include "kernel/sys/vms/disk.h"
 
