@@ -260,6 +260,15 @@ def test_fast_io_slow(tmp_path: Path) -> None:
     check_tap(done.expect(0).text)
 
 
+def test_slow_ide_leaves_processor_idle(tmp_path: Path) -> None:
+    """The thread of the disks sleeps while the controller is silent for more than a second."""
+    slow = tmp_path / "slow"
+    slow.write_bytes(b"\xa5" * (2 * MIB))
+    options = ["--disk", f"{slow}:ide", "--disk-fault", "throttling.bps-total=2500"]
+    done = run_guest("/tests/fast_io", "idle", options=options, timeout=180)
+    check_tap(done.expect(0).text)
+
+
 def test_fast_io_silent(disk: Path) -> None:
     options = ["--disk", str(disk)]
     options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=20000"]

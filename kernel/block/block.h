@@ -42,17 +42,17 @@ struct block_request {
     struct list order;       /* of a write that is not finished: in disk.writes; disk.lock */
     struct block_disk *disk; /* constant */
     struct wait_queue done;  /* who waits for the end */
-    uint64_t sector;         /* of the disk; constant */
+    uint64_t sector;         /* of the disk; constant until it is used again */
     uint64_t place;          /* in the order of submission; disk.lock */
     uint64_t started_ns;     /* when the device got it; disk.lock */
     uint32_t nbytes;         /* of data: whole sectors; constant until it is used again */
-    uint32_t skip;           /* bytes of the first page before the data; constant */
+    uint32_t skip;           /* bytes of the first page before the data; constant as nbytes is */
     uint16_t npages;         /* of `page` that the data takes; constant as nbytes is */
     uint16_t owned;          /* of `page` that the request owns, or has pinned; its maker's */
     uint16_t account;        /* charged for the block; constant */
-    uint8_t kind;            /* enum block_kind; constant */
+    uint8_t kind;            /* enum block_kind; constant as nbytes is */
     uint8_t tries;           /* disk.lock */
-    bool pinned;             /* the pages are a process's; constant */
+    bool pinned;             /* the pages are a process's; constant once it is submitted */
     bool barrier;            /* a flush that does nothing but wait for writes; constant */
     bool with_device;        /* the device may access its memory; disk.lock */
     bool finished;           /* err is valid; atomic, disk.lock to write */
@@ -62,7 +62,7 @@ struct block_request {
     /* It has ended: finished and err are set. Called with disk.lock held, at IPL_DEVICE, unless the
      * request was dropped before. NULL: somebody waits for it. Set before it is submitted. */
     void (*ended)(struct block_request *r);
-    void *owner;                /* of `ended`; constant */
+    void *owner;                /* of `ended`; set with it */
     struct block_request *next; /* of the same transfer (transfer.h); its maker's */
     pfn_t page[BLOCK_PAGES];
     uint64_t own[]; /* the driver's: driver.room bytes */
@@ -118,6 +118,7 @@ struct block_disk {
     uint32_t nstarted;                         /* lock, as all that follows */
     uint64_t places;                           /* requests submitted */
     uint64_t answered_ns;                      /* when the device last answered, or got work */
+    uint64_t reminded_ns;                      /* when a silent device was last told once more */
     struct block_count count[BLOCK_KINDS];
     uint64_t retries, late; /* late: given up */
     bool to_serve;          /* there is memory to free or an error to tell, for the thread */

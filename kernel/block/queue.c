@@ -312,13 +312,17 @@ static bool is_older(uint64_t since, uint64_t now, uint64_t seconds)
     return now > since && now - since > seconds * NS_PER_S;
 }
 
-/* A thread may be preempted for long between passing a request on and telling the device. So tell
-   one that has been silent for a while once more, before it is judged. */
+/* A thread may be preempted for long between passing a request on and telling the device. So a
+   silent one is told once more, before it is judged. Once a second: telling it may be to wake this
+   very thread, which would not sleep any more until the answer. */
 static void remind(struct block_disk *d, uint64_t now)
 {
     ipl_t ipl = spin_lock(&d->lock);
-    bool silent = d->nstarted && !d->failed && is_older(d->answered_ns, now, 1);
+    bool silent = d->nstarted && !d->failed && is_older(d->answered_ns, now, 1) &&
+                  is_older(d->reminded_ns, now, 1);
 
+    if (silent)
+        d->reminded_ns = now;
     spin_unlock(&d->lock, ipl);
     if (silent)
         d->driver->notify(d);

@@ -8,12 +8,14 @@
 #include "kernel/qio/fast.h"
 
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/sched/spinlock.h"
 #include "mm/pool/pool_charged.h"
 
 #define SLOT_BITS 16u
+#define WORDS(n)  (((n) + 63) / 64)
 
 struct buffer {
     struct pin_set *set; /* NULL: the slot is free */
@@ -24,6 +26,8 @@ struct qio_fast { /* nonpaged pool */
     struct spinlock lock;
     uint64_t made;    /* handles and fandles so far; lock, as all that follows */
     uint16_t account; /* constant */
+    uint64_t buffers[WORDS(QIO_BUFFERS)]; /* a bit for each slot in use */
+    uint64_t fandles[WORDS(QIO_FANDLES)];
     struct buffer buffer[QIO_BUFFERS];
     struct qio_fandle *fandle[QIO_FANDLES];
 };
@@ -51,15 +55,34 @@ static unsigned slot_of(uint64_t number)
     return (unsigned)(number & ((1u << SLOT_BITS) - 1)) - 1;
 }
 
+/* Take the lowest slot of `used`, which has so many words; or one that does not exist. */
+static unsigned take_slot(uint64_t *used, unsigned words)
+{
+    unsigned w = 0, bit;
+
+    while (w < words && !~used[w])
+        w++;
+    if (w == words)
+        return 64 * words;
+    bit = bit_lowest(~used[w]);
+    used[w] |= UINT64_C(1) << bit;
+    return 64 * w + bit;
+}
+
+static void give_slot(uint64_t *used, unsigned slot)
+{
+    used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+}
+
+_Static_assert(QIO_BUFFERS % 64 == 0 && QIO_FANDLES % 64 == 0, "each bit has a slot");
+
 /* ---- buffer objects ---- */
 
 cond_t qio_buffer_enter(struct qio_fast *t, struct pin_set *s, uint64_t *handle)
 {
     ipl_t ipl = spin_lock(&t->lock);
-    unsigned k = 0;
+    unsigned k = take_slot(t->buffers, ARRAY_SIZE(t->buffers));
 
-    while (k < QIO_BUFFERS && t->buffer[k].set)
-        k++;
     if (k < QIO_BUFFERS) {
         *handle = next_number(t, k);
         t->buffer[k] = (struct buffer){s, *handle};
@@ -83,8 +106,10 @@ cond_t qio_buffer_delete(struct qio_fast *t, uint64_t handle)
     struct buffer *b = buffer_locked(t, handle);
     struct pin_set *s = b ? b->set : NULL;
 
-    if (b)
+    if (b) {
         b->set = NULL;
+        give_slot(t->buffers, slot_of(handle));
+    }
     spin_unlock(&t->lock, ipl);
     if (s)
         pin_set_unref(s);
@@ -132,10 +157,8 @@ static void discard(struct qio_fandle *f)
 static cond_t fandle_enter(struct qio_fast *t, struct qio_fandle *f, uint64_t *number)
 {
     ipl_t ipl = spin_lock(&t->lock);
-    unsigned k = 0;
+    unsigned k = take_slot(t->fandles, ARRAY_SIZE(t->fandles));
 
-    while (k < QIO_FANDLES && t->fandle[k])
-        k++;
     if (k < QIO_FANDLES) {
         *number = f->number = next_number(t, k);
         t->fandle[k] = f; /* another thread that guesses the number may delete it */
@@ -171,8 +194,10 @@ cond_t qio_fandle_delete(struct qio_fast *t, uint64_t number)
     struct qio_fandle *f = fandle_locked(t, number);
     cond_t status = !f ? SS$_BADFANDLE : f->busy ? SS$_FANDLEBUSY : SS$_NORMAL;
 
-    if (status == SS$_NORMAL)
+    if (status == SS$_NORMAL) {
         t->fandle[slot_of(number)] = NULL;
+        give_slot(t->fandles, slot_of(number));
+    }
     spin_unlock(&t->lock, ipl);
     if (status == SS$_NORMAL)
         discard(f);
@@ -194,13 +219,31 @@ struct qio_fandle *qio_fast_begin(struct qio_fast *t, uint64_t number, struct qi
     return f;
 }
 
+static inline void end_locked(struct qio_fandle *f, struct qio_fast_request *r)
+{
+    f->busy--;
+    if (r)
+        list_add_head(&f->spare, &r->spare);
+}
+
 void qio_fast_end(struct qio_fast *t, struct qio_fandle *f, struct qio_fast_request *r)
 {
     ipl_t ipl = spin_lock(&t->lock);
 
-    f->busy--;
-    if (r)
-        list_add_head(&f->spare, &r->spare);
+    end_locked(f, r);
+    spin_unlock(&t->lock, ipl);
+}
+
+/* The status area is written with the lock held: once the fandle is not busy, another thread may
+ * give it up as soon as the lock is free, and with it the page of the status area. */
+void qio_fast_end_telling(struct qio_fast *t, struct qio_fandle *f, struct qio_fast_request *r,
+                          uint64_t *nbytes, uint64_t count, uint64_t *status, uint64_t value)
+{
+    ipl_t ipl = spin_lock(&t->lock);
+
+    end_locked(f, r);
+    *nbytes = count;
+    __atomic_store_n(status, value, __ATOMIC_RELEASE);
     spin_unlock(&t->lock, ipl);
 }
 

@@ -71,5 +71,9 @@ struct qio_fandle *qio_fast_begin(struct qio_fast *t, uint64_t number, struct qi
 /* A request of f has ended, or was not begun: keep r, unless it is NULL. Any IPL up to IPL_DEVICE,
  * spinlocks of ranks below RANK_FAST. */
 void qio_fast_end(struct qio_fast *t, struct qio_fandle *f, struct qio_fast_request *r);
+/* The same for one that has ended, and the program is told by its status area: first *nbytes, then
+ * *status become what is given. Who sees the status can give the fandle up; then r is gone. */
+void qio_fast_end_telling(struct qio_fast *t, struct qio_fandle *f, struct qio_fast_request *r,
+                          uint64_t *nbytes, uint64_t count, uint64_t *status, uint64_t value);
 
 #endif

@@ -72,15 +72,13 @@ bool aspace_view(struct aspace *as, vaddr_t from, struct mapping_view *v)
     return e != NULL;
 }
 
-/* How many PTEs map a private page: its references but for those of pins. A pin that ends between
- * the two loads still counts; none begins for a page that several PTEs map, or without the mutex of
- * the space that maps it. */
+/* How many PTEs map a private page: its references but for those of pins. Both counts are loaded at
+ * once, since pins come and go without the mutex of the space that maps it. */
 static uint32_t users_of(pfn_t pfn)
 {
-    const struct page *p = page_of(pfn);
-    uint32_t refs = __atomic_load_n(&p->refcnt, __ATOMIC_ACQUIRE);
+    uint64_t both = __atomic_load_n(&page_of(pfn)->both, __ATOMIC_ACQUIRE);
 
-    return refs - __atomic_load_n(&p->share, __ATOMIC_RELAXED);
+    return (uint32_t)both - (uint32_t)(both >> 32);
 }
 
 /* How many mappings share the page that the PTE maps. It may be freed meanwhile, but its entry in

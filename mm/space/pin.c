@@ -9,6 +9,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/mutex_inline.h"
+#include "kernel/sched/thread.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 
@@ -93,6 +94,8 @@ static int __attribute__((noinline)) pin_range(struct aspace *as, vaddr_t va, un
 
         err = pin_all(as, &at, n, page);
         /* The fault may wait: meanwhile nothing is pinned that the self-check does not know. */
+        if (err == -EAGAIN && thread_self()->no_faults)
+            break;
         if (err == -EAGAIN) {
             err = aspace_fault(as, at, FAULT_WRITE);
             err = err ? err : -EAGAIN;

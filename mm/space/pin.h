@@ -22,7 +22,8 @@ extern struct aspace *(*aspace_self)(void);
 
 /* Pin n pages from the page of va on, each made writable as by a write, and store them in page[].
    0; -EOPNOTSUPP: there is memory of another kind than private, or that may not be written;
-   -EFAULT: nothing is mapped; -ENOMEM; -EINTR: the caller is to end. After an error none is pinned.
+   -EFAULT: nothing is mapped, or a page is not there and the thread has asked for no faults;
+   -ENOMEM; -EINTR: the caller is to end. After an error none is pinned.
    IPL 0, no spinlock; takes the mutex of as, shared, once for all; may wait. */
 int aspace_pin(struct aspace *as, vaddr_t va, unsigned n, pfn_t *page);
 /* Pin a page once more, which the caller has pinned. Any IPL. */

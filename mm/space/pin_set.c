@@ -29,12 +29,17 @@ uint64_t pin_set_most(void)
     return s.total / SHARE_OF_MEMORY;
 }
 
+/* By compare-and-swap: what one that is refused had added would be missing to another one. */
 static bool charge(uint64_t npages)
 {
-    if (__atomic_add_fetch(&total, npages, __ATOMIC_RELAXED) <= pin_set_most())
-        return true;
-    __atomic_sub_fetch(&total, npages, __ATOMIC_RELAXED);
-    return false;
+    uint64_t most = pin_set_most(), now = pin_set_total();
+
+    do
+        if (now > most || npages > most - now)
+            return false;
+    while (!__atomic_compare_exchange_n(&total, &now, now + npages, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    return true;
 }
 
 static size_t bytes_of(uint64_t npages)

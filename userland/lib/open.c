@@ -33,6 +33,10 @@ static int status_of(int error)
         return SS$_INSFMEM;
     case EFAULT:
         return SS$_ACCVIO;
+    case EISDIR:
+    case ENXIO:
+    case ENODEV:
+        return SS$_NOTFILEDEV;
     default:
         return SS$_ABORT;
     }
@@ -48,11 +52,17 @@ static int open_device(const char *name, size_t n, int writes, unsigned short *c
     return sys$assign(&d, chan, 0, 0, writes ? 0 : AGN$M_READONLY);
 }
 
+/* Only what a channel can be had to is opened: to open a FIFO or a terminal has effects. */
 static int open_file(const char *path, int writes, unsigned short *chan, unsigned *blocks)
 {
-    int fd = open(path, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK), status;
     struct stat st;
+    int fd, status;
 
+    if (stat(path, &st) != 0)
+        return status_of(errno);
+    if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+        return SS$_NOTFILEDEV;
+    fd = open(path, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return status_of(errno);
     status = call(MEGA_SYS_FILE_CHANNEL, (quad)fd, (quad)chan, 0, 0, 0, 0);

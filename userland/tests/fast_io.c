@@ -5,14 +5,19 @@
  *   fast_io         /dev/vda1 of 4 MiB: all services, hostile arguments, rights, limits
  *   fast_io slow    vda takes a second or so for each request: what happens meanwhile
  *   fast_io silent  vda answers one read, then nothing: processes end all the same
+ *   fast_io idle    vda, at the IDE controller, takes seconds for a read: the processor is idle
  *   fast_io cost    time outside the idle loop for each request: with scripts/run --icount and
  *                   one CPU, instructions
  */
 #include <bufobjdef.h>
 #include <descrip.h>
 #include <efndef.h>
+#include <fcntl.h>
+#include <iledef.h>
 #include <iodef.h>
 #include <iosadef.h>
+#include <prvdef.h>
+#include <pthread.h>
 #include <rms.h>
 #include <signal.h>
 #include <ssdef.h>
@@ -23,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <time.h>
@@ -394,7 +400,10 @@ static void test_meanwhile(void)
     begin_read(f, p, PAGE);
     sys$synch(EFN$C_ENF, (struct _iosb *)&iosa[1]);
     is(sys$io_cleanup(f), SS$_FANDLEBUSY, "busy until the AST is delivered");
+    asts = 0;
     sys$setast(1);
+    while (!asts)
+        sys$hiber();
     begin_read(f, p, 2 * PAGE);
     munmap(p, 2 * PAGE);
     q = mmap(p, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -402,6 +411,8 @@ static void test_meanwhile(void)
     sys$synch(EFN$C_ENF, (struct _iosb *)&iosa[1]);
     ok(iosa[1].iosa$l_status == SS$_NORMAL && all_are(q, 2 * PAGE, 2),
        "what was mapped there since is left alone");
+    while (asts < 2)
+        sys$hiber();
     is(sys$io_cleanup(f), SS$_NORMAL, "the fandle is given up");
     is(object_pages(), DEPTH + 1, "and the pages with it");
     munmap(q, 2 * PAGE);
@@ -561,10 +572,135 @@ static int test_cost(void)
     return 0;
 }
 
+/* While a slow disk is waited for, nothing runs. */
+static int test_idle(void)
+{
+    struct timespec a, b;
+    uint64_t busy, all;
+
+    prepare("VDA");
+    wait_for(reads, data, PAGE, 0);
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    busy = busy_ns();
+    is(wait_for(reads, data, PAGE, 0), SS$_NORMAL, "a read ends");
+    busy = busy_ns() - busy;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    all = (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (uint64_t)b.tv_nsec - (uint64_t)a.tv_nsec;
+    ok(all > 2000000000, "after more than two seconds (%lu ms)", (unsigned long)(all / 1000000));
+    ok(busy < all / 4, "most of them idle (not %lu ms)", (unsigned long)(busy / 1000000));
+    return tap_done();
+}
+
+/* ---- requests, and threads that look at their status ---- */
+
+static bool ended(const IOSA *a) { return __atomic_load_n(&a->iosa$l_status, __ATOMIC_ACQUIRE); }
+
+/* Who sees the status can give the fandle up at once. */
+static void test_polled(void)
+{
+    unsigned wrong = 0;
+    FANDLE f;
+
+    for (unsigned k = 0; k < 200; k++) {
+        setup(IO$_READVBLK, NULL, &f);
+        wrong += sys$io_perform(f, chan, &iosa[0], data, SECTOR, 0) != SS$_NORMAL;
+        while (!ended(&iosa[0]))
+            ;
+        wrong += sys$io_cleanup(f) != SS$_NORMAL;
+    }
+    is(wrong, 0, "a fandle whose request has its status is not busy");
+}
+
+/* Why a file has moved less than it was asked for. */
+static void test_short(void)
+{
+    uint8_t *p = map(3);
+    int fd = open("/tmp/short", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    struct FAB fab;
+    IOSB b;
+
+    ok(fd >= 0 && write(fd, data, 2 * PAGE + 100) == 2 * PAGE + 100, "a file");
+    close(fd);
+    munmap(p + PAGE, PAGE);
+    open_name("/tmp/short", FAB$M_PUT | FAB$M_GET, &fab);
+    is(sys$qiow(EFN$C_ENF, fab.fab$l_stv, IO$_READVBLK, &b, 0, 0, p, 2 * PAGE, 1), SS$_ACCVIO,
+       "a buffer with a hole is not the end of the file");
+    is(sys$qiow(EFN$C_ENF, fab.fab$l_stv, IO$_WRITEVBLK, &b, 0, 0, p, 2 * PAGE, 1), SS$_ACCVIO,
+       "nor a device's error");
+    is(sys$qiow(EFN$C_ENF, fab.fab$l_stv, IO$_READVBLK, &b, 0, 0, p, PAGE, 33), SS$_NORMAL,
+       "a read");
+    ok(b.iosb$w_status == SS$_ENDOFFILE && b.iosb$w_bcnt == 100, "to the end");
+    sys$dassgn((unsigned short)fab.fab$l_stv);
+    unlink("/tmp/short");
+    mkfifo("/tmp/short", 0600);
+    is(open_name("/tmp/short", FAB$M_GET, &fab), SS$_NOTFILEDEV, "a FIFO");
+    is(open_name("/dev/ptmx", FAB$M_GET, &fab), SS$_NOTFILEDEV, "a terminal");
+    is(open_name("/tmp", FAB$M_PUT, &fab), SS$_NOTFILEDEV, "a directory to write");
+    unlink("/tmp/short");
+    munmap(p, PAGE);
+    munmap(p + 2 * PAGE, PAGE);
+}
+
+static volatile FANDLE shared_fandle;
+static volatile unsigned short shared_chan;
+static unsigned refused; /* services of the other thread with a result of no race */
+static bool over;        /* atomic */
+
+static void *perform_all(void *arg)
+{
+    (void)arg;
+    for (unsigned k = 0; !__atomic_load_n(&over, __ATOMIC_ACQUIRE); k++) {
+        int s = sys$io_perform(shared_fandle, shared_chan, &iosa[k % 32], data, SECTOR, 0);
+
+        refused += s != SS$_NORMAL && s != SS$_BADFANDLE && s != SS$_IVCHAN && s != SS$_NOPRIV &&
+                   s != SS$_EXQUOTA;
+    }
+    return NULL;
+}
+
+/* One thread begins requests while another takes away what they need. */
+static void test_race(void)
+{
+    unsigned wrong = 0;
+    pthread_t t;
+    FANDLE f;
+
+    for (unsigned k = 0; k < 32; k++)
+        iosa[k].iosa$l_status = 1;
+    setup(IO$_READVBLK, NULL, &f);
+    shared_fandle = f;
+    pthread_create(&t, NULL, perform_all, NULL);
+    for (unsigned k = 0; k < 60; k++) {
+        unsigned short c;
+        int s;
+
+        wrong += assign("VDA1", &c, 0) != SS$_NORMAL;
+        shared_chan = c;
+        usleep(1000);
+        wrong += sys$cancel(c) != SS$_NORMAL;
+        s = sys$io_cleanup(f);
+        wrong += s != SS$_NORMAL && s != SS$_FANDLEBUSY;
+        if (s == SS$_NORMAL) {
+            setup(IO$_READVBLK, NULL, &f);
+            shared_fandle = f;
+        }
+        wrong += sys$dassgn(c) != SS$_NORMAL;
+    }
+    __atomic_store_n(&over, true, __ATOMIC_RELEASE);
+    pthread_join(t, NULL);
+    ok(!wrong && !refused, "channels and fandles go away in the middle: %u, %u", wrong, refused);
+    for (unsigned k = 0; k < 32; k++)
+        wrong += !ended(&iosa[k]);
+    is(wrong, 0, "all that has begun has ended");
+    is(sys$io_cleanup(f), SS$_NORMAL, "and nothing is busy");
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
 
+    if (!strcmp(how, "idle"))
+        return test_idle();
     if (!strcmp(how, "slow"))
         return test_slow();
     if (!strcmp(how, "silent"))
@@ -579,6 +715,9 @@ int main(int argc, char **argv)
     test_transfers();
     test_allocations();
     test_open();
+    test_polled();
+    test_short();
+    test_race();
     is(sys$dassgn(chan), SS$_NORMAL, "the channel is given back");
     return tap_done();
 }

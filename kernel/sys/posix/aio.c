@@ -3,7 +3,9 @@
  * disks that were opened with O_DIRECT are under way when io_submit returns (kernel/io/aio.c); all
  * others are carried out by it, as on Linux those of buffered files are. A request that begins and
  * fails is an event with the error; one that cannot begin ends io_submit. Requests to disks are
- * prepared one by one and submitted up to AIO_BATCH together; no user memory is accessed between.
+ * prepared one by one and submitted up to AIO_BATCH together. None of them is held back while the
+ * thread waits for a page: as long as some are prepared, faults on user memory fail at once
+ * (thread.no_faults), and who meets one submits them and tries again.
  *
  * No lock here. The descriptor is used from fd_get() to fd_put().
  */
@@ -185,15 +187,42 @@ static int make_ready(struct submission *s)
     return n > 0 ? 0 : n;
 }
 
-/* The request could not be prepared: carry it out, or it has failed. */
-static void __attribute__((noinline)) settle(struct submission *s, struct aio_request *r,
-                                             const struct iocb *b, int err)
+/* What was prepared is submitted before the thread waits, and faults may supply pages again. */
+static void before_wait(struct submission *s)
 {
+    thread_self()->no_faults = false;
+    aio_submit(&s->batch);
+}
+
+static inline void prepared(struct submission *s, struct aio_request *r)
+{
+    s->batch.r[s->batch.n++] = r;
+    if (s->batch.n == AIO_BATCH)
+        aio_submit(&s->batch);
+}
+
+/* The request could not be prepared: try again, if that was for a page that was not there; carry it
+ * out, or it has failed. */
+static void __attribute__((noinline)) settle(struct submission *s, struct aio_request *r,
+                                             const struct iocb *b, struct file *f, int err)
+{
+    bool done = false;
+
+    if (err == -EFAULT && s->batch.n) {
+        before_wait(s);
+        err = prepare(r, b, f, &done);
+    }
     if (err == -EOPNOTSUPP) {
-        aio_submit(&s->batch); /* what was asked for before comes first */
+        before_wait(s); /* also because what was asked for before comes first */
+        /* Other threads may begin as many as the context has left, however long this takes. */
+        if (s->nready)
+            aio_requests_drop(s->context, s->nready, s->ready);
+        s->nready = 0;
         aio_request_done(r, result_of(do_now(b)));
-    } else {
+    } else if (err) {
         aio_request_done(r, err);
+    } else if (!done) {
+        prepared(s, r);
     }
 }
 
@@ -212,13 +241,10 @@ static inline __attribute__((always_inline)) long submit_to(struct submission *s
         file_ref(eventfd);
     aio_request_begin(r, b->data, at, eventfd);
     err = prepare(r, b, f, &done);
-    if (unlikely(err)) {
-        settle(s, r, b, err);
-    } else if (!done) {
-        s->batch.r[s->batch.n++] = r;
-        if (s->batch.n == AIO_BATCH)
-            aio_submit(&s->batch);
-    }
+    if (unlikely(err))
+        settle(s, r, b, f, err);
+    else if (!done)
+        prepared(s, r);
     return 0;
 }
 
@@ -254,6 +280,20 @@ static inline long submit_one(struct submission *s, uint64_t at)
     return err;
 }
 
+/* The request whose address is at `list`. */
+static inline __attribute__((always_inline)) long submit_next(struct submission *s, vaddr_t list)
+{
+    uint64_t at;
+
+    return copyin_u64(&at, list) ? -EFAULT : submit_one(s, at);
+}
+
+static long __attribute__((noinline)) try_again(struct submission *s, vaddr_t list)
+{
+    before_wait(s);
+    return submit_next(s, list);
+}
+
 long sys_io_submit(uint64_t number, uint64_t count, uint64_t list)
 {
     struct submission s;
@@ -267,14 +307,15 @@ long sys_io_submit(uint64_t number, uint64_t count, uint64_t list)
     if (!s.context)
         return -EINVAL;
     for (; done < n && !err; done += !err) {
-        uint64_t at;
+        vaddr_t next = list + (uint64_t)done * sizeof(uint64_t);
 
         s.left = n - done;
-        err = thread_killed()                                       ? -EINTR
-              : copyin_u64(&at, list + (uint64_t)done * sizeof(at)) ? -EFAULT
-                                                                    : submit_one(&s, at);
+        thread_self()->no_faults = s.batch.n != 0;
+        err = thread_killed() ? -EINTR : submit_next(&s, next);
+        if (unlikely(err == -EFAULT) && s.batch.n)
+            err = try_again(&s, next);
     }
-    aio_submit(&s.batch);
+    before_wait(&s);
     if (unlikely(s.nready))
         aio_requests_drop(s.context, s.nready, s.ready);
     aio_context_unref(s.context);

@@ -10,9 +10,10 @@
  * $CANCEL takes back what the device has not got yet, as far as it is one request to the disk;
  * everything else ends as it does. A request that is being taken back is `held`: if it ends at that
  * moment, the interrupt leaves it to the canceller. $DASSGN then waits for the rest, killable. A
- * program that ends, or begins another one, waits for nothing: what is left goes, with the pages
- * that it has pinned, to the thread of the disks when the last reference to the channel goes, and
- * nobody is told. So its end does not depend on a disk, which may be slow or silent.
+ * program that ends, or begins another one, waits for nothing. What $CANCEL would take back is not
+ * carried out. What is left goes, with the pages that it has pinned, to the thread of the disks
+ * when the last reference to the channel goes, and nobody is told: its writes are carried out. So
+ * the end does not depend on a disk, which may be slow or silent.
  */
 #include "kernel/sys/vms/disk.h"
 
@@ -398,21 +399,53 @@ static long write_file(struct file *f, vaddr_t buffer, uint32_t n, uint64_t at)
                                   : f->ops->write_at(f, buffer, n, at);
 }
 
-/* All blocks of a disk are there: fewer bytes mean an error. A file ends somewhere. */
+/* Move n bytes. A file that has moved fewer is asked for the rest, and so tells why: 0 is its end.
+ * *err: 0 or a negative errno. Returns how many were moved. */
+static uint32_t move_now(struct file *f, bool write, vaddr_t buffer, uint32_t n, uint64_t at,
+                         long *err)
+{
+    uint32_t done = 0;
+    long part;
+
+    do {
+        part = write ? write_file(f, buffer + done, n - done, at + done)
+                     : read_file(f, buffer + done, n - done, at + done);
+        done += part > 0 ? (uint32_t)part : 0;
+    } while (part > 0 && done < n);
+    *err = part < 0 ? part : 0;
+    return done;
+}
+
+/* The condition value of a request that was carried out, and has failed or moved too little. */
+static cond_t status_of_short(const struct disk_channel *c, bool write, long err)
+{
+    switch (err) {
+    case 0:
+        return write || c->disk ? SS$_PARITY : SS$_ENDOFFILE; /* a file ends somewhere */
+    case -ENOSPC:
+    case -EFBIG:
+        return SS$_DEVICEFULL;
+    case -EDQUOT:
+        return SS$_EXQUOTA;
+    case -EPERM:
+    case -EROFS:
+        return SS$_WRITLCK;
+    default:
+        return SS$_PARITY;
+    }
+}
+
 uint64_t disk_do_now(struct disk_channel *c, bool write, vaddr_t buffer, uint32_t n, uint64_t at,
                      cond_t *fault)
 {
-    long done = write ? write_file(c->file, buffer, n, at) : read_file(c->file, buffer, n, at);
-    cond_t status = done == (long)n                     ? SS$_NORMAL
-                    : done >= 0 && !write && !c->disk   ? SS$_ENDOFFILE
-                    : done == -ENOSPC || done == -EFBIG ? SS$_DEVICEFULL
-                                                        : SS$_PARITY;
+    long err;
+    uint32_t done = move_now(c->file, write, buffer, n, at, &err);
 
-    *fault = done == -EFAULT                          ? SS$_ACCVIO
-             : done == -ENOMEM                        ? SS$_INSFMEM
-             : done == -EINTR || done == -ERESTARTSYS ? SS$_ABORT
-                                                      : SS$_NORMAL;
-    return disk_answer(status, (uint64_t)MAX(done, 0));
+    *fault = err == -EFAULT                         ? SS$_ACCVIO
+             : err == -ENOMEM                       ? SS$_INSFMEM
+             : err == -EINTR || err == -ERESTARTSYS ? SS$_ABORT
+                                                    : SS$_NORMAL;
+    return disk_answer(done == n ? SS$_NORMAL : status_of_short(c, write, err), done);
 }
 
 cond_t disk_may(const struct disk_channel *c, bool physical, bool virtual)

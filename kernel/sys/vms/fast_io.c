@@ -208,19 +208,23 @@ static void ast_over(struct event_request *e)
     give_back(container_of(e, struct fast_request, event));
 }
 
-/* Write the status area, its condition value last, which programs look at, and tell. */
+/* Write the status area, its condition value last, which programs look at, and tell. Who sees it
+ * may begin as many requests as before, and without an AST give the fandle up. */
 static void post(struct disk_request *d)
 {
     struct fast_request *r = container_of(d, struct fast_request, disk);
+    uint64_t count = d->answer >> 16 & UINT32_MAX, value = d->answer & 0xFFFF;
+    struct event_owner *owner = r->owner;
 
-    *r->nbytes = d->answer >> 16 & UINT32_MAX;
-    __atomic_store_n(r->status, d->answer & 0xFFFF, __ATOMIC_RELEASE);
     qio_release_request(r->charged);
     if (r->event.astadr) {
+        *r->nbytes = count;
+        __atomic_store_n(r->status, value, __ATOMIC_RELEASE);
         event_post(&r->event, 0); /* and wakes who waits */
     } else {
-        event_wake_none(r->owner);
-        give_back(r);
+        qio_fast_end_telling(r->fast.fast, r->fast.fandle, &r->fast, r->nbytes, count, r->status,
+                             value);
+        event_wake_none(owner); /* r may be gone */
     }
 }
 

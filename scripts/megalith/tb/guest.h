@@ -1,5 +1,6 @@
 /* What the plugin reads in the guest's memory, without the guest's help: page tables, the owner
- * of a page, who runs; and the counts that it leaves there for the guest. Addresses and offsets are from the kernel's debugging information. */
+ * of a page, who runs; and the counts that it leaves there for the guest. Addresses and offsets are
+ * from the kernel's debugging information. */
 #ifndef MEGALITH_TB_GUEST_H
 #define MEGALITH_TB_GUEST_H
 
@@ -37,7 +38,8 @@ bool guest_found(void);
 /* A quadword at a KSEG address; 0 if that is no memory. */
 uint64_t guest_quad(uint64_t va);
 
-/* Store to a KSEG address of the guest's memory. Nothing of the kernel's is written but vhpt_counts. */
+/* Store to a KSEG address of the guest's memory. Nothing of the kernel's is written but
+ * vhpt_counts. */
 void guest_store(uint64_t va, const uint64_t *quads, unsigned n);
 
 /* The PTEs of va under the level-1 page with this PFN. */

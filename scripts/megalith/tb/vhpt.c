@@ -10,9 +10,9 @@
 #define FLUSH_BITS (32 - ASN_BITS)
 /* Pages of one process are next to each other in the table, which is best for one that fits: no two
  * of them meet. Where processes begin is the fraction of the table by which their number times the
- * golden ratio exceeds a whole: whatever the size of the table is, the first n processes begin as far
- * apart as n can, but for a constant factor. (A step of some entries, the same for all sizes, would
- * let processes larger than the step meet in tables that have room for all of them.) */
+ * golden ratio exceeds a whole: whatever the size of the table is, the first n processes begin as
+ * far apart as n can, but for a constant factor. (A step of some entries, the same for all sizes,
+ * would let processes larger than the step meet in tables that have room for all of them.) */
 #define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
 bool vhpt_parse(const char *text, struct vhpt_kind *kind)

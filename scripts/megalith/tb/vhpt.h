@@ -1,6 +1,6 @@
 /*
- * A hashed page table in memory, one for each CPU, as Itanium systems have it (VHPT): at a miss of a
- * translation buffer a walker looks at the one entry that the page hashes to, and only if that is
+ * A hashed page table in memory, one for each CPU, as Itanium systems have it (VHPT): at a miss of
+ * a translation buffer a walker looks at the one entry that the page hashes to, and only if that is
  * of another page PALcode reads the page tables, and replaces the entry.
  *
  * An entry maps one page. Its tag is the page and the address space: the number and how often
@@ -11,8 +11,8 @@
  *
  * Two variants:
  *
- * - Short entries of 8 bytes: four times as many. They have no room for how often numbers were begun
- *   anew, so that a flush has to clear them.
+ * - Short entries of 8 bytes: four times as many. They have no room for how often numbers were
+ *   begun anew, so that a flush has to clear them.
  * - Chains: half of the memory are links. What a collision replaces goes to a link of its entry's
  *   chain, of which the walker knows nothing: PALcode looks there before it reads the page tables.
  *   What it finds changes places with the entry. Links are used in turn: the next one leaves the

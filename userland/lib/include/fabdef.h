@@ -46,9 +46,11 @@ extern "C" {
 #endif
 
 /*
- * Open the file fna (fns bytes; without one dna), a path or the name of a disk (VDA1:), or a
- * logical name for it: reading, unless fac asks for more. RMS$_NORMAL, and a channel in fab$l_stv,
- * which sys$dassgn closes; virtual blocks of a file count from 1, those of a disk from 0.
+ * Open the file fna (fns bytes; without one dna): a path or, with a colon at its end, the name of a
+ * disk (VDA1:) or a logical name for it. For reading, unless fac asks for more. RMS$_NORMAL, and a
+ * channel in fab$l_stv, which sys$dassgn closes; virtual blocks of a file count from 1, those of a
+ * disk from 0. A descriptor of the file is closed on the way, so locks of fcntl that the process
+ * has on it are gone, as POSIX wants it.
  * RMS$_FNF; SS$_NOPRIV; SS$_UNSUPPORTED: without FAB$M_UFO; SS$_BADPARAM: no name; SS$_NOTFILEDEV:
  * neither a regular file nor a disk; SS$_INSFMEM; or as $ASSIGN. Completion routines are not
  * called.
