@@ -113,8 +113,7 @@ static bool is_short(const struct account *a, bool *own)
 {
     int64_t floor = __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED);
 
-    *own = __atomic_load_n(&a->count[QUOTA_PAGES].used, __ATOMIC_RELAXED) >=
-           __atomic_load_n(&a->count[QUOTA_PAGES].limit, __ATOMIC_RELAXED);
+    *own = page_out_is_full(a);
     return *own || fluid_count() <= fluid_minimum() + (uint64_t)floor;
 }
 

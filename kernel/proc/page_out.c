@@ -9,13 +9,27 @@
  * ROUNDS rounds free nothing, because all is in use or no slot is free, it says so to those who
  * wait, and they go on to end a process (oom.c).
  *
- * A user who has reached his limit of memory (USER_PAGES) waits for the pager too, which then frees
- * pages of this user alone.
+ * A user who has reached his limit of memory (USER_PAGES), or of contents of files in memory
+ * (USER_FILE_PAGES), waits for the pager too, which then frees pages of this user alone, and of
+ * those only what counts for this limit. Such users are served in turn, one round each, with a
+ * round for all in between if memory is short: so none of them has the pager for himself, however
+ * fast he uses up what it frees.
  *
  * It may be that each page that is freed is needed again before anybody gets on. As long as there
  * are free slots that is slow, but ends: a page that was read stays for two visits at least. With
  * no free slot, pages are freed only because others come back, and new memory is had by nobody. If
- * that lasts for THRASH_NS, the pager says that it frees nothing.
+ * that lasts for THRASH_NS, the pager says that it frees nothing; likewise to a user who has
+ * neither room in memory nor in page files for so long.
+ *
+ * Who waits on which queue, and what for:
+ *
+ *     work    the pager: for page_out_look(), or a tick
+ *     news    who waits for memory: for `freed` to rise, or `verdicts`; a user at a limit for room,
+ *             or the verdict in his struct need. Who closes a page file: for `closing.done`.
+ *     ends    the thread "space end": for spaces in `left`
+ *
+ * Each of these counts is changed before its queue is woken, and looked at by who is on the queue
+ * already.
  *
  * Only this thread takes free slots, writes, and ages pages. It holds no lock while it waits for a
  * disk, and needs no memory to free some. It has a reference to one address space or object at a
@@ -46,7 +60,8 @@
 #define ROUNDS    4u          /* that free nothing, before the pager gives up */
 #define THRASH_NS 4000000000u /* without free slots and memory, before a process is to end */
 #define OWN_SHIFT 5           /* a user at his limit gets 1/32 of it back, */
-#define OWN_LEAST 32u         /* or so many pages */
+#define OWN_LEAST 32u         /* or so many pages, or what he has asked for */
+#define STALE_NS  1000000000u /* so long after his last round, what is known of a user is too old */
 /* A round begins this long after the one before at the earliest: with less, pages would go that
    were not used only because nobody has run meanwhile. */
 #define ROUND_NS 20000000u
@@ -65,13 +80,21 @@ static uint64_t freed;    /* pages so far; atomic */
 static uint64_t verdicts; /* how often none could be freed; atomic */
 static uint64_t thrashes; /* of these, how often although some were; atomic */
 static uint64_t tight_ns; /* since when there are neither slots nor memory, 0: there are; atomic */
-/* A user at his limit who waits, until a round for him has begun; atomic. */
-static struct account *needy;
-static const struct account *in_vain; /* the last user for whom nothing could be freed; atomic */
-static uint64_t own_verdicts;      /* how often that was so, of all users; after in_vain; atomic */
-static const struct account *only; /* whose pages alone go; NULL: all; pager's thread */
-static struct aspace *space;       /* that the pager works on; pager's thread */
-static struct aspace *left;        /* a stack of those whose last reference is here; atomic */
+
+/* A user at a limit, of pages or of pages of files: one for each of these counters. The account
+ * stays while somebody waits, by his process; afterwards the pager reads its counters at most. */
+static struct need {
+    uint16_t wanted;   /* pages that somebody waits for; 0: nobody, or there is a verdict; atomic */
+    uint16_t vain;     /* rounds for it so far that have freed nothing; pager's thread */
+    uint32_t verdicts; /* how often it has had a verdict; atomic */
+    uint64_t tight_ns; /* since when there is neither room nor a slot, 0: there is; atomic */
+    uint64_t next_ns;  /* when its next round may begin; atomic */
+} needs[ACCOUNTS_MAX][QUOTA_FILE_PAGES + 1];
+static uint32_t nneeds;                /* those whose `wanted` is not 0; atomic */
+static const struct quota_count *only; /* whose pages alone go; NULL: all; pager's thread */
+static uint64_t only_wants;            /* pages that this user has asked for; pager's thread */
+static struct aspace *space;           /* that the pager works on; pager's thread */
+static struct aspace *left;            /* a stack of those whose last reference is here; atomic */
 
 #define RESULTS 8u
 
@@ -204,25 +227,28 @@ static void for_each_space(bool (*fn)(struct aspace *as, void *arg), void *arg)
 static bool is_enough(void) { return fluid_count() >= goal(); }
 
 /* Has the user who is being served enough room again? */
-static bool has_room(const struct account *a)
+static bool has_room(const struct quota_count *c, uint64_t wanted)
 {
-    const struct quota_count *c = &a->count[QUOTA_PAGES];
     uint64_t limit = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
 
-    return quota_room(c) >= MIN(MAX(limit >> OWN_SHIFT, OWN_LEAST), limit);
+    return quota_room(c) >= MIN(MAX(MAX(limit >> OWN_SHIFT, OWN_LEAST), wanted), limit);
 }
 
-static bool is_done(void) { return only ? has_room(only) : is_enough(); }
+static bool is_done(void) { return only ? has_room(only, only_wants) : is_enough(); }
 
 /* Where the pager has stopped: a space, which may be gone, and an address in it. Spaces are told
  * apart by their roots, as a hint. A round over the objects, which come last, is marked by its
- * number alone: they know where they are (mm/object/object_paging.c). */
-static struct {
+ * number alone: they know where they are (mm/object/object_paging.c). A round for one user has a
+ * mark and a number of its own, so the one for all goes on where it has stopped; but objects that
+ * both meet, it visits once more. */
+struct mark {
     uint64_t root;
     vaddr_t va;
     bool objects; /* the spaces of this round are done */
     uint32_t round;
-} mark = {.round = 1};
+};
+static struct mark mark_all = {.round = 1};
+static uint32_t last_round = 1; /* pager's thread */
 
 static void count_freed(unsigned n)
 {
@@ -233,6 +259,7 @@ static void count_freed(unsigned n)
 }
 
 struct round {
+    struct mark *mark;
     bool skipping; /* the space at which to go on has not been met */
     bool stopped;  /* there is enough */
 };
@@ -243,20 +270,22 @@ static bool page_out_space(struct aspace *as, void *arg)
     vaddr_t va = 0;
 
     if (r->skipping) {
-        if (as->pt.root.n != mark.root)
+        if (as->pt.root.n != r->mark->root)
             return true;
         r->skipping = false;
-        va = mark.va;
+        va = r->mark->va;
     }
     while (va < LAYOUT_USER_TOP) {
         count_freed(aspace_page_out(as, &va, only));
         r->stopped = is_done();
         if (r->stopped) {
-            mark.root = as->pt.root.n;
-            mark.va = va;
+            r->mark->root = as->pt.root.n;
+            r->mark->va = va;
             return false;
         }
     }
+    /* Pages that this space was the last to have. */
+    count_freed(written_sweep(WRITTEN_LOOK));
     return true;
 }
 
@@ -272,13 +301,13 @@ static bool page_out_object(struct mm_object *o)
     return true;
 }
 
-/* The objects that this round has not visited. False: stopped. */
-static bool page_out_objects(void)
+/* The objects that the round has not visited. False: stopped. */
+static bool page_out_objects(uint32_t round)
 {
     struct mm_object *o;
     bool more = true;
 
-    while (more && (o = object_next_to_page(mark.round)) != NULL) {
+    while (more && (o = object_next_to_page(round)) != NULL) {
         more = page_out_object(o);
         object_drop(o);
     }
@@ -304,42 +333,41 @@ static bool has_to_close(void)
     return __atomic_load_n(&closing.asked, __ATOMIC_ACQUIRE) != closing.done;
 }
 
-/* One round over all spaces, or the rest of the last one. Returns how many pages it has freed. */
-static uint64_t round(void)
+/* One round over all spaces, or what is left of the one that the mark is in. Returns how many pages
+ * it has freed. */
+static uint64_t round(struct mark *m)
 {
     uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
-    struct round r = {.skipping = mark.root != 0};
+    struct round r = {.mark = m, .skipping = m->root != 0};
 
-    if (!r.skipping && !mark.objects)
-        pace();
-    if (!mark.objects) {
+    if (!m->objects) {
         for_each_space(page_out_space, &r);
         if (!r.stopped) {
-            mark.root = 0;
-            mark.objects = true;
+            m->root = 0;
+            m->objects = true;
         }
     }
-    if (!r.stopped && page_out_objects()) {
-        mark.objects = false;
-        mark.round++;
-        count_freed(written_sweep(WRITTEN_ROUND));
+    if (!r.stopped && page_out_objects(m->round)) {
+        m->objects = false;
+        m->round = ++last_round;
+        if (!only)
+            count_freed(written_sweep(WRITTEN_ROUND));
     }
     count_freed(written_sweep(WRITTEN_LOOK));
     return __atomic_load_n(&freed, __ATOMIC_RELAXED) - before;
 }
 
-/* Are pages freed only because others come back? Says since when there are neither free slots nor
- * memory. */
-static bool is_thrash(void)
+/* Note since when there are neither free slots nor memory: in which pages can be freed only because
+ * others come back. */
+static void look_at_slots(void)
 {
     uint64_t slots, free, now = clock_ns();
 
     pagefile_totals(&slots, &free);
-    if (free > PAGEFILE_CLUSTER + slots / 128 || is_enough())
+    if (!pagefile_any() || free > PAGEFILE_CLUSTER + slots / 128 || is_enough())
         now = 0;
     if (!now || !tight_ns)
         __atomic_store_n(&tight_ns, now, __ATOMIC_RELAXED);
-    return page_out_is_thrash();
 }
 
 bool page_out_is_thrash(void)
@@ -349,74 +377,179 @@ bool page_out_is_thrash(void)
     return since && clock_ns() - since > THRASH_NS;
 }
 
-static void free_some(void)
+static void give_verdict(void)
 {
-    uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
-    bool thrash = false;
-
-    for (unsigned vain = 0; vain < ROUNDS && !is_done() && !has_to_close() && !thrash;) {
-        vain = round() ? 0 : vain + 1;
-        thrash = !only && is_thrash();
-    }
-    if (has_to_close() ||
-        (is_done() && !thrash && __atomic_load_n(&freed, __ATOMIC_RELAXED) != before))
-        return;
-    if (thrash)
+    if (page_out_is_thrash())
         __atomic_fetch_add(&thrashes, 1, __ATOMIC_RELEASE);
-    if (only)
-        __atomic_store_n(&in_vain, only, __ATOMIC_RELAXED);
-    __atomic_fetch_add(only ? &own_verdicts : &verdicts, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&verdicts, 1, __ATOMIC_RELEASE);
     (void)wake_all(&news);
 }
 
-/* The same for a user who has reached his limit. The account stays: only who has a reference to it
- * asks, and afterwards it is read at most. */
+/* Free pages of all, in one round at most. asked: somebody waits for a verdict. True: more rounds
+ * are needed. */
+static bool free_some(bool asked)
+{
+    static unsigned vain;
+    uint64_t n;
+
+    if (is_enough()) {
+        vain = 0;
+        if (asked)
+            give_verdict();
+        return false;
+    }
+    if (!mark_all.root && !mark_all.objects)
+        pace();
+    n = round(&mark_all);
+    vain = n ? 0 : vain + 1;
+    look_at_slots();
+    if (is_enough() && n)
+        return false; /* who waits sees that */
+    if (!is_enough() && vain < ROUNDS && !page_out_is_thrash())
+        return true;
+    vain = 0;
+    give_verdict();
+    return false;
+}
+
+/* ---- users at their limits ---- */
+
+static struct need *need_of(const struct quota_count *c)
+{
+    const struct account *a = quota_account(quota_number(c));
+
+    return &needs[a - accounts][c - a->count];
+}
+
+/* Has the user had neither room nor slots for long, although pages went and came back? */
+static bool need_is_thrash(const struct need *n)
+{
+    uint64_t since = __atomic_load_n(&n->tight_ns, __ATOMIC_RELAXED), now = clock_ns();
+
+    return since && now - since > THRASH_NS &&
+           now < __atomic_load_n(&n->next_ns, __ATOMIC_RELAXED) + STALE_NS;
+}
+
+bool page_out_is_full(const struct account *a)
+{
+    uint64_t n;
+    const struct quota_count *c = quota_refused(&n);
+
+    if (account_is_full(a, QUOTA_PAGES, 1) ||
+        (c == &a->count[QUOTA_FILE_PAGES] && quota_room(c) < n))
+        return true;
+    return need_is_thrash(need_of(&a->count[QUOTA_PAGES])) ||
+           (c == &a->count[QUOTA_FILE_PAGES] && need_is_thrash(need_of(c)));
+}
+
+/* As look_at_slots(), for a user. */
+static void look_at_own(struct need *n, const struct quota_count *c, bool room)
+{
+    const struct account *a = quota_account(quota_number(c));
+    const struct quota_count *slots = &a->count[QUOTA_PAGE_FILE];
+    uint64_t limit = __atomic_load_n(&slots->limit, __ATOMIC_RELAXED), all, free, now = clock_ns();
+
+    pagefile_totals(&all, &free);
+    if (room || MIN(quota_room(slots), free) > PAGEFILE_CLUSTER + MIN(limit, all) / 128)
+        now = 0;
+    if (!now || !n->tight_ns)
+        __atomic_store_n(&n->tight_ns, now, __ATOMIC_RELAXED);
+}
+
+/* One round for the user of a counter, who has asked for some pages. */
+static void serve(const struct quota_count *c, struct need *n, uint64_t wanted)
+{
+    struct mark own = {.round = ++last_round};
+    bool room;
+
+    if (clock_ns() > n->next_ns + STALE_NS) {
+        n->vain = 0;
+        __atomic_store_n(&n->tight_ns, 0, __ATOMIC_RELAXED);
+    }
+    only = c;
+    only_wants = wanted;
+    n->vain = pagefile_any() && !is_done() && round(&own) ? 0 : n->vain + 1;
+    room = is_done();
+    only = NULL;
+    __atomic_store_n(&n->next_ns, clock_ns() + ROUND_NS, __ATOMIC_RELAXED);
+    look_at_own(n, c, room);
+    if (pagefile_any() && !room && n->vain < ROUNDS && !need_is_thrash(n))
+        return;
+    n->vain = 0;
+    if (__atomic_exchange_n(&n->wanted, 0, __ATOMIC_ACQUIRE))
+        __atomic_fetch_sub(&nneeds, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&n->verdicts, 1, __ATOMIC_RELEASE);
+    (void)wake_all(&news);
+}
+
+/* Serve the next user at a limit whose round may begin. False: there is none. */
 static bool serve_needy(void)
 {
-    only = __atomic_exchange_n(&needy, NULL, __ATOMIC_ACQUIRE);
-    if (!only)
+    static unsigned last; /* a number of one of needs[][] */
+    const unsigned kinds = QUOTA_FILE_PAGES + 1, all = ACCOUNTS_MAX * kinds;
+
+    if (!__atomic_load_n(&nneeds, __ATOMIC_RELAXED))
         return false;
-    mark.root = 0;
-    mark.objects = false;
-    mark.round++;
-    free_some();
-    mark.root = 0;
-    mark.objects = false;
-    mark.round++;
-    only = NULL;
-    return true;
+    for (unsigned k = 1; k <= all; k++) {
+        unsigned i = (last + k) % all;
+        struct need *n = &needs[i / kinds][i % kinds];
+        uint64_t wanted = __atomic_load_n(&n->wanted, __ATOMIC_ACQUIRE);
+
+        if (!wanted || clock_ns() < n->next_ns)
+            continue;
+        last = i;
+        serve(&accounts[i / kinds].count[i % kinds], n, wanted);
+        return true;
+    }
+    return false;
+}
+
+/* Ask for n pages of a counter. True: nobody has asked for so many yet. */
+static bool ask(struct need *n, uint16_t pages)
+{
+    uint16_t was = __atomic_load_n(&n->wanted, __ATOMIC_RELAXED);
+
+    while (was < pages)
+        if (__atomic_compare_exchange_n(&n->wanted, &was, pages, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+            if (!was)
+                __atomic_fetch_add(&nneeds, 1, __ATOMIC_RELAXED);
+            return true;
+        }
+    return false;
 }
 
 bool page_out_active(void) { return started && pagefile_any(); }
 
-/* What has happened so far, when a wait begins. */
+/* What has happened so far, when a wait begins. full: the counter of a user at his limit, who waits
+ * until it has room for `wanted` pages, or in vain; NULL: the wait is for memory of the system. */
 struct page_out_news {
-    uint64_t freed, verdicts, own, thrashes;
+    const struct quota_count *full;
+    uint64_t wanted;
+    uint64_t freed, verdicts, thrashes;
+    uint32_t own;
 };
 
-/* A user at his limit waits until he has room again, or in vain. */
-static bool wait_is_over(const struct account *full, const struct page_out_news *was)
+static bool wait_is_over(const struct page_out_news *was)
 {
-    if (full)
-        return !account_is_full(full, QUOTA_PAGES, 1) ||
-               (__atomic_load_n(&own_verdicts, __ATOMIC_ACQUIRE) != was->own &&
-                __atomic_load_n(&in_vain, __ATOMIC_RELAXED) == full);
+    if (was->full)
+        return quota_room(was->full) >= was->wanted ||
+               __atomic_load_n(&need_of(was->full)->verdicts, __ATOMIC_ACQUIRE) != was->own;
     return __atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was->freed ||
            __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was->verdicts;
 }
 
-static int wait_for_news(struct account *full, const struct page_out_news *was)
+static int wait_for_news(const struct page_out_news *was)
 {
     struct waiter w;
     int err = 0;
 
     for (;;) {
         wait_enqueue(&news, &w);
-        if (wait_is_over(full, was))
+        if (wait_is_over(was))
             break;
-        if (full)
-            __atomic_store_n(&needy, full, __ATOMIC_RELEASE);
-        page_out_look();
+        if (!was->full || ask(need_of(was->full), (uint16_t)was->wanted))
+            page_out_look();
         /* A thread that settles what others wait for is not to find memory gone that it has. */
         err = wait_block(&w, thread_self()->settling ? WAIT_UNINTERRUPTIBLE : WAIT_KILLABLE,
                          WAIT_FOREVER);
@@ -427,22 +560,40 @@ static int wait_for_news(struct account *full, const struct page_out_news *was)
     return err;
 }
 
+/* Which counter of the current thread's user has no room, and for how many pages: the one that has
+ * refused some last; or that of pages, for who has not asked yet, or is after memory of another
+ * kind. NULL: none. */
+static const struct quota_count *full_counter(uint64_t *wanted)
+{
+    const struct account *a = account_self();
+    const struct quota_count *c = quota_refused(wanted);
+
+    if (c && quota_account(quota_number(c)) == a && quota_room(c) < *wanted)
+        return c;
+    *wanted = 1;
+    return account_is_full(a, QUOTA_PAGES, 1) ? &a->count[QUOTA_PAGES] : NULL;
+}
+
 bool page_out_wait(void)
 {
-    struct account *a = account_self();
-    struct account *full = account_is_full(a, QUOTA_PAGES, 1) ? a : NULL;
-    const struct page_out_news was = {.freed = __atomic_load_n(&freed, __ATOMIC_ACQUIRE),
-                                      .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
-                                      .own = __atomic_load_n(&own_verdicts, __ATOMIC_ACQUIRE),
-                                      .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
+    struct page_out_news was = {.freed = __atomic_load_n(&freed, __ATOMIC_ACQUIRE),
+                                .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
+                                .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
 
-    if (!page_out_active() || thread_self()->failure || (!full && is_enough()))
+    was.full = full_counter(&was.wanted);
+    if (!page_out_active() || thread_self()->failure || (!was.full && is_enough()))
         return false;
-    if (wait_for_news(full, &was) != 0 ||
-        __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) != was.thrashes)
+    if (was.full) {
+        if (was.wanted > MIN(__atomic_load_n(&was.full->limit, __ATOMIC_RELAXED), (uint64_t)UINT16_MAX))
+            return false; /* there will never be so much room */
+        was.own = __atomic_load_n(&need_of(was.full)->verdicts, __ATOMIC_ACQUIRE);
+    }
+    if (wait_for_news(&was) != 0)
         return false;
-    return full ? !account_is_full(full, QUOTA_PAGES, 1)
-                : __atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was.freed || is_enough();
+    if (was.full) /* while pages only take each other's place, room does not last */
+        return quota_room(was.full) >= was.wanted && !need_is_thrash(need_of(was.full));
+    return __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) == was.thrashes &&
+           (__atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was.freed || is_enough());
 }
 
 /* ---- closing a page file ---- */
@@ -460,10 +611,10 @@ static bool page_in_space(struct aspace *as, void *arg)
 static int page_in_objects(void)
 {
     struct mm_object *o;
+    uint32_t number = ++last_round;
     int err = 0;
 
-    mark.round++;
-    while (!err && (o = object_next_to_page(mark.round)) != NULL) {
+    while (!err && (o = object_next_to_page(number)) != NULL) {
         err = object_page_in(o, closing.file);
         object_drop(o);
     }
@@ -527,25 +678,30 @@ int page_out_close(unsigned file, const void *device)
 
 static void pager(void *arg)
 {
+    bool more = false; /* rounds for all are needed, up to FREEGOAL */
+    bool busy = false; /* the next round may begin at once */
+
     (void)arg;
     for (;;) {
-        bool asked = __atomic_exchange_n(&called, false, __ATOMIC_ACQUIRE);
+        bool asked = __atomic_exchange_n(&called, false, __ATOMIC_ACQUIRE), served;
         struct waiter w;
 
         wait_enqueue(&work, &w);
-        if (!asked && !__atomic_load_n(&called, __ATOMIC_ACQUIRE))
+        if (!asked && !busy && !__atomic_load_n(&called, __ATOMIC_ACQUIRE))
             (void)wait_block(&w, WAIT_UNINTERRUPTIBLE,
-                             pagefile_any() ? clock_ns() + TICK_NS : WAIT_FOREVER);
+                             pagefile_any() || __atomic_load_n(&nneeds, __ATOMIC_RELAXED)
+                                 ? clock_ns() + TICK_NS
+                                 : WAIT_FOREVER);
         wait_finish(&w);
         if (has_to_close())
             close_file();
         count_freed(written_sweep(WRITTEN_LOOK));
-        if (serve_needy() && is_enough())
-            asked = false;
+        served = serve_needy();
         pagefile_set_short(fluid_count() < goal());
+        look_at_slots();
         /* Who asked waits for a verdict at least, even if the last page file has been closed. */
-        if (asked || (pagefile_any() && fluid_count() < limit()))
-            free_some();
+        more = (asked || (pagefile_any() && (more || fluid_count() < limit()))) && free_some(asked);
+        busy = served || more;
     }
 }
 
