@@ -698,7 +698,8 @@ static void pager(void *arg)
         count_freed(written_sweep(WRITTEN_LOOK));
         served = serve_needy();
         pagefile_set_short(fluid_count() < goal());
-        look_at_slots();
+        if (!pagefile_any() || is_enough()) /* slots are looked at once in a round */
+            __atomic_store_n(&tight_ns, 0, __ATOMIC_RELAXED);
         /* Who asked waits for a verdict at least, even if the last page file has been closed. */
         more = (asked || (pagefile_any() && (more || fluid_count() < limit()))) && free_some(asked);
         busy = served || more;
