@@ -128,11 +128,12 @@ static unsigned count_round(struct process *p)
     return ++p->short_rounds;
 }
 
-static void choose_and_kill(const struct process *p, unsigned rounds)
+/* vain: there is no page file, or pages could not go to it. */
+static void choose_and_kill(const struct process *p, unsigned rounds, bool vain)
 {
     struct account *a = account_self();
     struct choice c = {0};
-    bool own, visible = is_short(a, &own);
+    bool own, visible = is_short(a, &own) && vain;
 
     if (!visible && rounds < ROUNDS_WAIT && !page_out_is_thrash())
         return;
@@ -157,6 +158,7 @@ void process_no_memory(void)
     static bool busy; /* atomic: a thread is choosing */
     struct process *p = process_self();
     char name[PROCESS_NAME_BYTES];
+    enum page_out_result waited;
     unsigned rounds;
     bool own;
 
@@ -167,11 +169,14 @@ void process_no_memory(void)
     }
     (void)is_short(account_self(), &own);
     /* The fault is tried again; for one's own limit pages of files gain nothing. */
-    if ((!own && tree_reclaim()) || page_out_wait())
+    if (!own && tree_reclaim())
+        return;
+    waited = page_out_wait_result();
+    if (waited == PAGE_OUT_AGAIN || thread_killed())
         return;
     rounds = count_round(p);
     if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {
-        choose_and_kill(p, rounds);
+        choose_and_kill(p, rounds, waited == PAGE_OUT_VAIN || !page_out_active());
         __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
     }
     if (!signal_is_pending())

@@ -40,9 +40,16 @@ bool page_out_is_thrash(void);
  * of its user, a? Or has the user for a while got nothing but what other pages of his lost? IPL 0.
  */
 bool page_out_is_full(const struct account *a);
+enum page_out_result {
+    PAGE_OUT_AGAIN, /* there was some, so it is worth another try */
+    PAGE_OUT_VAIN,  /* the pager could free none, or only what was needed again at once */
+    PAGE_OUT_NONE   /* no page file, no shortage that can be seen, or the thread is to end */
+};
 /* The current thread got no memory, of the system's or of its user's (quota_refused): wait until
- * the pager has freed some, of the user's as much as it was refused, and return true; or find that
- * waiting does not help. IPL 0, no spinlock, no mutex that the pager takes; killable. */
+ * the pager has freed some, of the user's as much as it was refused; or find that waiting does not
+ * help. IPL 0, no spinlock, no mutex that the pager takes; killable. */
+enum page_out_result page_out_wait_result(void);
+/* The same. True: PAGE_OUT_AGAIN. */
 bool page_out_wait(void);
 /* Call fn for each address space to which the pager has a reference: for the self-check, while all
  * threads are stopped. */

@@ -6,26 +6,29 @@
  * and then over the objects that are memory (mm/object/object_paging.c), until there are FREEGOAL
  * again, and next time it goes on where it has stopped. Each round takes access away from what was
  * used and frees what was not, so a page stays that is used more often than a round takes. When
- * ROUNDS rounds free nothing, because all is in use or no slot is free, it says so to those who
- * wait, and they go on to end a process (oom.c).
+ * PAGE_OUT_ROUNDS rounds free nothing, because all is in use or no slot is free, it says so to
+ * those who wait, and they go on to end a process (oom.c). The last of these rounds follows at
+ * once, so that pages in use go, too, but for those that another CPU uses at this very moment.
  *
- * A user who has reached his limit of memory (USER_PAGES), or of contents of files in memory
- * (USER_FILE_PAGES), waits for the pager too, which then frees pages of this user alone, and of
- * those only what counts for this limit. Such users are served in turn, one round each, with a
- * round for all in between if memory is short: so none of them has the pager for himself, however
- * fast he uses up what it frees.
+ * A user who has reached his limit of memory, or of contents of files in memory, waits for the
+ * pager too, which then frees pages of this user alone (page_out_user.c).
  *
  * It may be that each page that is freed is needed again before anybody gets on. As long as there
  * are free slots that is slow, but ends: a page that was read stays for two visits at least. With
  * no free slot, pages are freed only because others come back, and new memory is had by nobody. If
- * that lasts for THRASH_NS, the pager says that it frees nothing; likewise to a user who has
- * neither room in memory nor in page files for so long.
+ * that lasts for PAGE_OUT_THRASH_NS, the pager says that it frees nothing.
+ *
+ * Between a refusal and the wait, and between the pager's look and that of who waits, somebody else
+ * may free memory or take it. So it is no verdict that there is none now: who waits goes on when
+ * there is some, tries again, and waits again; and the pager says that it was in vain only if it
+ * was.
  *
  * Who waits on which queue, and what for:
  *
  *     work    the pager: for page_out_look(), or a tick
- *     news    who waits for memory: for `freed` to rise, or `verdicts`; a user at a limit for room,
- *             or the verdict in his struct need. Who closes a page file: for `closing.done`.
+ *     news    who waits for memory: for `freed` to rise, enough of it, or `verdicts`; a user at a
+ *             limit for room, or for a verdict of his own. Who closes a page file: for
+ *             `closing.done`.
  *     ends    the thread "space end": for spaces in `left`
  *
  * Each of these counts is changed before its queue is woken, and looked at by who is on the queue
@@ -43,6 +46,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/block/block.h"
 #include "kernel/proc/page_file.h"
+#include "kernel/proc/page_out_private.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/walk.h"
 #include "kernel/quota/quota.h"
@@ -56,15 +60,8 @@
 #include "mm/space/aspace_page.h"
 #include "sysman/params.h"
 
-#define TICK_NS   2000000u    /* between two looks at the free pages, while there is a page file */
-#define ROUNDS    4u          /* that free nothing, before the pager gives up */
-#define THRASH_NS 4000000000u /* without free slots and memory, before a process is to end */
-#define OWN_SHIFT 5           /* a user at his limit gets 1/32 of it back, */
-#define OWN_LEAST 32u         /* or so many pages, or what he has asked for */
-#define STALE_NS  1000000000u /* so long after his last round, what is known of a user is too old */
-/* A round begins this long after the one before at the earliest: with less, pages would go that
-   were not used only because nobody has run meanwhile. */
-#define ROUND_NS 20000000u
+#define TICK_NS      2000000u /* between two looks at the free pages, while there is a page file */
+#define CLOSE_ROUNDS 4u       /* over all spaces, before a page file that is in use still stays */
 
 /* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. */
 #define LIMIT_SHIFT 6
@@ -80,17 +77,6 @@ static uint64_t freed;    /* pages so far; atomic */
 static uint64_t verdicts; /* how often none could be freed; atomic */
 static uint64_t thrashes; /* of these, how often although some were; atomic */
 static uint64_t tight_ns; /* since when there are neither slots nor memory, 0: there are; atomic */
-
-/* A user at a limit, of pages or of pages of files: one for each of these counters. The account
- * stays while somebody waits, by his process; afterwards the pager reads its counters at most. */
-static struct need {
-    uint16_t wanted;   /* pages that somebody waits for; 0: nobody, or there is a verdict; atomic */
-    uint16_t vain;     /* rounds for it so far that have freed nothing; pager's thread */
-    uint32_t verdicts; /* how often it has had a verdict; atomic */
-    uint64_t tight_ns; /* since when there is neither room nor a slot, 0: there is; atomic */
-    uint64_t next_ns;  /* when its next round may begin; atomic */
-} needs[ACCOUNTS_MAX][QUOTA_FILE_PAGES + 1];
-static uint32_t nneeds;                /* those whose `wanted` is not 0; atomic */
 static const struct quota_count *only; /* whose pages alone go; NULL: all; pager's thread */
 static uint64_t only_wants;            /* pages that this user has asked for; pager's thread */
 static struct aspace *space;           /* that the pager works on; pager's thread */
@@ -226,15 +212,7 @@ static void for_each_space(bool (*fn)(struct aspace *as, void *arg), void *arg)
 
 static bool is_enough(void) { return fluid_count() >= goal(); }
 
-/* Has the user who is being served enough room again? */
-static bool has_room(const struct quota_count *c, uint64_t wanted)
-{
-    uint64_t limit = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
-
-    return quota_room(c) >= MIN(MAX(MAX(limit >> OWN_SHIFT, OWN_LEAST), wanted), limit);
-}
-
-static bool is_done(void) { return only ? has_room(only, only_wants) : is_enough(); }
+static bool is_done(void) { return only ? page_out_user_has_room(only, only_wants) : is_enough(); }
 
 /* Where the pager has stopped: a space, which may be gone, and an address in it. Spaces are told
  * apart by their roots, as a hint. A round over the objects, which come last, is marked by its
@@ -325,7 +303,7 @@ static void pace(void)
         (void)wait_block(&w, WAIT_UNINTERRUPTIBLE, next);
         wait_finish(&w);
     }
-    next = clock_ns() + ROUND_NS;
+    next = clock_ns() + PAGE_OUT_ROUND_NS;
 }
 
 static bool has_to_close(void)
@@ -374,150 +352,54 @@ bool page_out_is_thrash(void)
 {
     uint64_t since = __atomic_load_n(&tight_ns, __ATOMIC_RELAXED);
 
-    return since && clock_ns() - since > THRASH_NS;
+    return since && clock_ns() - since > PAGE_OUT_THRASH_NS && !is_enough();
 }
+
+void page_out_tell(void) { (void)wake_all(&news); }
 
 static void give_verdict(void)
 {
     if (page_out_is_thrash())
         __atomic_fetch_add(&thrashes, 1, __ATOMIC_RELEASE);
     __atomic_fetch_add(&verdicts, 1, __ATOMIC_RELEASE);
-    (void)wake_all(&news);
+    page_out_tell();
 }
 
-/* Free pages of all, in one round at most. asked: somebody waits for a verdict. True: more rounds
- * are needed. */
-static bool free_some(bool asked)
+/* Free pages of all, in one round at most. True: more rounds are needed. Otherwise those who wait
+ * have been told to look. */
+static bool free_some(void)
 {
     static unsigned vain;
-    uint64_t n;
 
-    if (is_enough()) {
-        vain = 0;
-        if (asked)
-            give_verdict();
-        return false;
+    if (!is_enough()) {
+        if (!mark_all.root && !mark_all.objects && vain != PAGE_OUT_ROUNDS - 1)
+            pace();
+        vain = round(&mark_all) ? 0 : vain + 1;
+        look_at_slots();
+        if (!is_enough() && pagefile_any() && vain < PAGE_OUT_ROUNDS && !page_out_is_thrash())
+            return true;
     }
-    if (!mark_all.root && !mark_all.objects)
-        pace();
-    n = round(&mark_all);
-    vain = n ? 0 : vain + 1;
-    look_at_slots();
-    if (is_enough() && n)
-        return false; /* who waits sees that */
-    if (!is_enough() && vain < ROUNDS && !page_out_is_thrash())
-        return true;
     vain = 0;
-    give_verdict();
+    if (is_enough())
+        page_out_tell();
+    else
+        give_verdict();
     return false;
 }
 
-/* ---- users at their limits ---- */
-
-static struct need *need_of(const struct quota_count *c)
-{
-    const struct account *a = quota_account(quota_number(c));
-
-    return &needs[a - accounts][c - a->count];
-}
-
-/* Has the user had neither room nor slots for long, although pages went and came back? */
-static bool need_is_thrash(const struct need *n)
-{
-    uint64_t since = __atomic_load_n(&n->tight_ns, __ATOMIC_RELAXED), now = clock_ns();
-
-    return since && now - since > THRASH_NS &&
-           now < __atomic_load_n(&n->next_ns, __ATOMIC_RELAXED) + STALE_NS;
-}
-
-bool page_out_is_full(const struct account *a)
-{
-    uint64_t n;
-    const struct quota_count *c = quota_refused(&n);
-
-    if (account_is_full(a, QUOTA_PAGES, 1) ||
-        (c == &a->count[QUOTA_FILE_PAGES] && quota_room(c) < n))
-        return true;
-    return need_is_thrash(need_of(&a->count[QUOTA_PAGES])) ||
-           (c == &a->count[QUOTA_FILE_PAGES] && need_is_thrash(need_of(c)));
-}
-
-/* As look_at_slots(), for a user. */
-static void look_at_own(struct need *n, const struct quota_count *c, bool room)
-{
-    const struct account *a = quota_account(quota_number(c));
-    const struct quota_count *slots = &a->count[QUOTA_PAGE_FILE];
-    uint64_t limit = __atomic_load_n(&slots->limit, __ATOMIC_RELAXED), all, free, now = clock_ns();
-
-    pagefile_totals(&all, &free);
-    if (room || MIN(quota_room(slots), free) > PAGEFILE_CLUSTER + MIN(limit, all) / 128)
-        now = 0;
-    if (!now || !n->tight_ns)
-        __atomic_store_n(&n->tight_ns, now, __ATOMIC_RELAXED);
-}
-
-/* One round for the user of a counter, who has asked for some pages. */
-static void serve(const struct quota_count *c, struct need *n, uint64_t wanted)
+uint64_t page_out_round_for(const struct quota_count *c, uint64_t wanted)
 {
     struct mark own = {.round = ++last_round};
-    bool room;
+    uint64_t n;
 
-    if (clock_ns() > n->next_ns + STALE_NS) {
-        n->vain = 0;
-        __atomic_store_n(&n->tight_ns, 0, __ATOMIC_RELAXED);
-    }
     only = c;
     only_wants = wanted;
-    n->vain = pagefile_any() && !is_done() && round(&own) ? 0 : n->vain + 1;
-    room = is_done();
+    n = is_done() ? 0 : round(&own);
     only = NULL;
-    __atomic_store_n(&n->next_ns, clock_ns() + ROUND_NS, __ATOMIC_RELAXED);
-    look_at_own(n, c, room);
-    if (pagefile_any() && !room && n->vain < ROUNDS && !need_is_thrash(n))
-        return;
-    n->vain = 0;
-    if (__atomic_exchange_n(&n->wanted, 0, __ATOMIC_ACQUIRE))
-        __atomic_fetch_sub(&nneeds, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&n->verdicts, 1, __ATOMIC_RELEASE);
-    (void)wake_all(&news);
+    return n;
 }
 
-/* Serve the next user at a limit whose round may begin. False: there is none. */
-static bool serve_needy(void)
-{
-    static unsigned last; /* a number of one of needs[][] */
-    const unsigned kinds = QUOTA_FILE_PAGES + 1, all = ACCOUNTS_MAX * kinds;
-
-    if (!__atomic_load_n(&nneeds, __ATOMIC_RELAXED))
-        return false;
-    for (unsigned k = 1; k <= all; k++) {
-        unsigned i = (last + k) % all;
-        struct need *n = &needs[i / kinds][i % kinds];
-        uint64_t wanted = __atomic_load_n(&n->wanted, __ATOMIC_ACQUIRE);
-
-        if (!wanted || clock_ns() < n->next_ns)
-            continue;
-        last = i;
-        serve(&accounts[i / kinds].count[i % kinds], n, wanted);
-        return true;
-    }
-    return false;
-}
-
-/* Ask for n pages of a counter. True: nobody has asked for so many yet. */
-static bool ask(struct need *n, uint16_t pages)
-{
-    uint16_t was = __atomic_load_n(&n->wanted, __ATOMIC_RELAXED);
-
-    while (was < pages)
-        if (__atomic_compare_exchange_n(&n->wanted, &was, pages, false, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED)) {
-            if (!was)
-                __atomic_fetch_add(&nneeds, 1, __ATOMIC_RELAXED);
-            return true;
-        }
-    return false;
-}
+/* ---- waiting ---- */
 
 bool page_out_active(void) { return started && pagefile_any(); }
 
@@ -534,9 +416,9 @@ static bool wait_is_over(const struct page_out_news *was)
 {
     if (was->full)
         return quota_room(was->full) >= was->wanted ||
-               __atomic_load_n(&need_of(was->full)->verdicts, __ATOMIC_ACQUIRE) != was->own;
+               page_out_user_verdicts(was->full) != was->own;
     return __atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was->freed ||
-           __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was->verdicts;
+           __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was->verdicts || is_enough();
 }
 
 static int wait_for_news(const struct page_out_news *was)
@@ -548,7 +430,7 @@ static int wait_for_news(const struct page_out_news *was)
         wait_enqueue(&news, &w);
         if (wait_is_over(was))
             break;
-        if (!was->full || ask(need_of(was->full), (uint16_t)was->wanted))
+        if (!was->full || page_out_user_ask(was->full, (uint16_t)was->wanted))
             page_out_look();
         /* A thread that settles what others wait for is not to find memory gone that it has. */
         err = wait_block(&w, thread_self()->settling ? WAIT_UNINTERRUPTIBLE : WAIT_KILLABLE,
@@ -560,41 +442,43 @@ static int wait_for_news(const struct page_out_news *was)
     return err;
 }
 
-/* Which counter of the current thread's user has no room, and for how many pages: the one that has
- * refused some last; or that of pages, for who has not asked yet, or is after memory of another
- * kind. NULL: none. */
-static const struct quota_count *full_counter(uint64_t *wanted)
-{
-    const struct account *a = account_self();
-    const struct quota_count *c = quota_refused(wanted);
-
-    if (c && quota_account(quota_number(c)) == a && quota_room(c) < *wanted)
-        return c;
-    *wanted = 1;
-    return account_is_full(a, QUOTA_PAGES, 1) ? &a->count[QUOTA_PAGES] : NULL;
-}
-
-bool page_out_wait(void)
+enum page_out_result page_out_wait_result(void)
 {
     struct page_out_news was = {.freed = __atomic_load_n(&freed, __ATOMIC_ACQUIRE),
                                 .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
                                 .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
+    bool refused = quota_take_refusal(); /* by a limit */
 
-    was.full = full_counter(&was.wanted);
-    if (!page_out_active() || thread_self()->failure || (!was.full && is_enough()))
-        return false;
+    was.full = page_out_user_full(&was.wanted);
+    if (!page_out_active() || thread_self()->failure)
+        return PAGE_OUT_NONE;
     if (was.full) {
-        if (was.wanted > MIN(__atomic_load_n(&was.full->limit, __ATOMIC_RELAXED), (uint64_t)UINT16_MAX))
-            return false; /* there will never be so much room */
-        was.own = __atomic_load_n(&need_of(was.full)->verdicts, __ATOMIC_ACQUIRE);
+        uint64_t limit = __atomic_load_n(&was.full->limit, __ATOMIC_RELAXED);
+
+        if (was.wanted > MIN(limit, (uint64_t)UINT16_MAX))
+            return PAGE_OUT_NONE; /* there will never be so much room */
+        was.own = page_out_user_verdicts(was.full);
+    } else if (is_enough()) { /* the pager, or who freed something, was faster than this thread */
+        return refused ? PAGE_OUT_AGAIN : PAGE_OUT_NONE;
     }
     if (wait_for_news(&was) != 0)
-        return false;
-    if (was.full) /* while pages only take each other's place, room does not last */
-        return quota_room(was.full) >= was.wanted && !need_is_thrash(need_of(was.full));
-    return __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) == was.thrashes &&
-           (__atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was.freed || is_enough());
+        return PAGE_OUT_NONE;
+    /* Of what there was others may have taken some: then the next try is refused, and waits. But
+       while pages only take each other's place, room does not last. */
+    if (was.full)
+        return page_out_user_is_thrash(was.full) || (page_out_user_verdicts(was.full) != was.own &&
+                                                     quota_room(was.full) < was.wanted)
+                   ? PAGE_OUT_VAIN
+                   : PAGE_OUT_AGAIN;
+    if (__atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) != was.thrashes)
+        return PAGE_OUT_VAIN;
+    return __atomic_load_n(&freed, __ATOMIC_ACQUIRE) == was.freed &&
+                   __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was.verdicts && !is_enough()
+               ? PAGE_OUT_VAIN
+               : PAGE_OUT_AGAIN;
 }
+
+bool page_out_wait(void) { return page_out_wait_result() == PAGE_OUT_AGAIN; }
 
 /* ---- closing a page file ---- */
 
@@ -629,7 +513,7 @@ static void close_file(void)
     bool ended = false;
 
     (void)written_sweep(WRITTEN_ALL);
-    for (unsigned n = 0; n < ROUNDS && !err && !ended; n++) {
+    for (unsigned n = 0; n < CLOSE_ROUNDS && !err && !ended; n++) {
         for_each_space(page_in_space, &err);
         err = err ? err : page_in_objects();
         ended = !err && pagefile_end(closing.file);
@@ -689,19 +573,18 @@ static void pager(void *arg)
         wait_enqueue(&work, &w);
         if (!asked && !busy && !__atomic_load_n(&called, __ATOMIC_ACQUIRE))
             (void)wait_block(&w, WAIT_UNINTERRUPTIBLE,
-                             pagefile_any() || __atomic_load_n(&nneeds, __ATOMIC_RELAXED)
-                                 ? clock_ns() + TICK_NS
-                                 : WAIT_FOREVER);
+                             pagefile_any() || page_out_users_wait() ? clock_ns() + TICK_NS
+                                                                     : WAIT_FOREVER);
         wait_finish(&w);
         if (has_to_close())
             close_file();
         count_freed(written_sweep(WRITTEN_LOOK));
-        served = serve_needy();
+        served = page_out_serve_user();
         pagefile_set_short(fluid_count() < goal());
         if (!pagefile_any() || is_enough()) /* slots are looked at once in a round */
             __atomic_store_n(&tight_ns, 0, __ATOMIC_RELAXED);
         /* Who asked waits for a verdict at least, even if the last page file has been closed. */
-        more = (asked || (pagefile_any() && (more || fluid_count() < limit()))) && free_some(asked);
+        more = (asked || (pagefile_any() && (more || fluid_count() < limit()))) && free_some();
         busy = served || more;
     }
 }

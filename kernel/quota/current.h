@@ -16,6 +16,16 @@ static inline void quota_note_refused(const struct quota_count *c, uint64_t n)
 {
     thread_self()->refused_by = (uint16_t)quota_number(c);
     thread_self()->refused_pages = (uint32_t)n;
+    thread_self()->refused = n != 0;
+}
+
+/* Has a limit refused pages to the current thread since the last call? */
+static inline bool quota_take_refusal(void)
+{
+    bool refused = thread_self()->refused;
+
+    thread_self()->refused = false;
+    return refused;
 }
 
 /* The counter that last refused pages to the current thread, and how many; NULL: what was refused

@@ -36,8 +36,8 @@ void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_byte
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset);
 /* Is the page at offset in memory? To ask does not count as a use. */
 bool object_page_is_there(struct mm_object *o, uint64_t offset);
-/* As object_page_try_get(), but a page that is in a page file is brought back; *out is PFN_NONE if the object has
-   no such page. 0, -EIO, -ENOMEM, -EINTR. IPL 0, no spinlock held. */
+/* As object_page_try_get(), but a page that is in a page file is brought back; *out is PFN_NONE if
+   the object has no such page. 0, -EIO, -ENOMEM, -EINTR. IPL 0, no spinlock held. */
 int object_page_find(struct mm_object *o, uint64_t offset, pfn_t *out);
 /* The same, but ask the pager (or allocate a zero page) and wait if it is not there with the given
    access (MAP_R, MAP_W). 0 with a reference in *out; -EFAULT: offset is beyond the end; -EINTR: a

@@ -36,8 +36,8 @@ pfn_t object_release_page_locked(struct mm_object *o, slot_t *s);
 /* Forget the contents of a page that is in a page file. One that is being read is forgotten when
    that is over. True: the slot is empty now. */
 bool object_forget_filed_locked(struct mm_object *o, slot_t *s);
-/* The pages of [from, to), a few, count as used: the pager has not taken them from all who map them.
- */
+/* The pages of [from, to), a few, count as used: the pager has not taken them from all who map
+   them. */
 void object_unmark_locked(struct mm_object *o, uint64_t from, uint64_t to);
 /* Wake those who wait for the page. Lock not held. */
 void pager_wake(struct mm_object *o, uint64_t offset);

@@ -112,7 +112,12 @@ static bool take_or_note(struct quota_count *c, int64_t floor, uint64_t n)
 {
     if (likely(pages_take(c, floor, n)))
         return true;
-    quota_note_refused(c, quota_room(c) < n ? n : 0);
+    /* If there are both by now, it was the limit, or it is worth another try as well. */
+    if (quota_room(c) < n ||
+        __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) >= floor + (int64_t)n)
+        quota_note_refused(c, n);
+    else
+        quota_note_refused(c, 0);
     return false;
 }
 
