@@ -19,8 +19,9 @@
  * during the walk removes it, and mm/object/rmap.c says why the walk misses no other. Where the
  * walk meets an entry that is locked in memory, it leaves its PTEs, and removes the marks. The
  * pager alone sets marks on pages that may be mapped, and it never does so while it writes, so a
- * page that has its mark before and after the write was not accessed meanwhile, provided that nobody had a reference to it
- * before: then it is not copied. The copy is made without the lock, with a reference.
+ * page that has its mark before and after the write was not accessed meanwhile, provided that
+ * nobody had a reference to it before: then it is not copied. The copy is made without the lock,
+ * with a reference.
  *
  * A page is read by the thread that needs it first, without mutex and lock; the slots of this page,
  * and of those behind it that are read with it, say so (SLOT_GET). Others wait for it as for a
