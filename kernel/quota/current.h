@@ -2,6 +2,7 @@
 #ifndef KERNEL_QUOTA_CURRENT_H
 #define KERNEL_QUOTA_CURRENT_H
 
+#include "kernel/quota/quota.h"
 #include "kernel/sched/thread.h"
 
 /* The account that is charged for what the current thread allocates; never NULL, as the first
