@@ -53,7 +53,7 @@ def test_quota(tmp_path: Path) -> None:
 
 
 def test_thrash(tmp_path: Path) -> None:
-    """Pages are freed all the time, but only because others come back."""
+    """More is in use than memory and the page file have: no slot is left, or only for a moment."""
     console = run(swap.make(tmp_path / "swap", MEMORY // 2), "thrash", cpus=2)
     assert "out of memory, killed" in console
 

@@ -169,13 +169,18 @@ int memfs_resize(struct inode *i, uint64_t size, bool killable)
 
     if (shorter && within) { /* before anything changes: it may be in a page file */
         err = object_page_find(i->object, size >> PAGE_SHIFT, &pfn);
-        if (unlikely(err))
+        /* Who takes a growth back (not killable) must succeed, also when the page cannot be read or
+           its thread was killed. Then the page is in its page file still, where the bytes behind
+           the end are those of before the growth: zeroes. */
+        if (unlikely(err) && killable)
             return err;
     }
     if (backed > size)
         __atomic_store_n(&f->backing_bytes, size, __ATOMIC_RELEASE);
     /* A page that was lost from the archive's contents meanwhile must not stay: not killable. */
     err = set_size(i, size, killable && backed <= size);
+    if (shorter && within && pfn_eq(pfn, PFN_NONE)) /* it may have come meanwhile, by a fault */
+        pfn = object_page_try_get(i->object, size >> PAGE_SHIFT);
     if (!pfn_eq(pfn, PFN_NONE)) { /* a later extension must read as zeroes */
         if (likely(!err))
             memset((uint8_t *)kseg_page(pfn) + within, 0, PAGE_SIZE - within);

@@ -114,8 +114,7 @@ static bool is_short(const struct account *a, bool *own)
 {
     int64_t floor = __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED);
 
-    *own = __atomic_load_n(&a->count[QUOTA_PAGES].used, __ATOMIC_RELAXED) >=
-           __atomic_load_n(&a->count[QUOTA_PAGES].limit, __ATOMIC_RELAXED);
+    *own = page_out_is_full(a);
     return *own || fluid_count() <= fluid_minimum() + (uint64_t)floor;
 }
 
@@ -143,11 +142,12 @@ static bool is_thrashing(struct process *p)
     return true;
 }
 
-static void choose_and_kill(const struct process *p, unsigned rounds)
+/* vain: there is no page file, or pages could not go to it. */
+static void choose_and_kill(const struct process *p, unsigned rounds, bool vain)
 {
     struct account *a = account_self();
     struct choice c = {0};
-    bool own, visible = is_short(a, &own);
+    bool own, visible = is_short(a, &own) && vain;
 
     if (!visible && rounds < ROUNDS_WAIT && !page_out_is_thrash())
         return;
@@ -173,6 +173,7 @@ void process_no_memory(void)
     struct process *p = process_self();
     char name[PROCESS_NAME_BYTES];
     enum fs_reclaimed reclaimed;
+    enum page_out_result waited;
     unsigned rounds;
     bool own;
 
@@ -185,11 +186,14 @@ void process_no_memory(void)
     /* The fault is tried again; for one's own limit pages of files gain nothing. Nor does it gain
      * for long that programs lose pages which they read again at once. */
     reclaimed = own ? FS_RECLAIMED_NONE : tree_reclaim();
-    if (reclaimed == FS_RECLAIMED || (reclaimed && !is_thrashing(p)) || page_out_wait())
+    if (reclaimed == FS_RECLAIMED || (reclaimed && !is_thrashing(p)))
+        return;
+    waited = page_out_wait_result();
+    if (waited == PAGE_OUT_AGAIN || thread_killed())
         return;
     rounds = count_round(p);
     if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {
-        choose_and_kill(p, rounds);
+        choose_and_kill(p, rounds, waited == PAGE_OUT_VAIN || !page_out_active());
         __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
     }
     if (!signal_is_pending())

@@ -6,16 +6,33 @@
  * and then over the objects that are memory (mm/object/object_paging.c), until there are FREEGOAL
  * again, and next time it goes on where it has stopped. Each round takes access away from what was
  * used and frees what was not, so a page stays that is used more often than a round takes. When
- * ROUNDS rounds free nothing, because all is in use or no slot is free, it says so to those who
- * wait, and they go on to end a process (oom.c).
+ * PAGE_OUT_ROUNDS rounds free nothing, because all is in use or no slot is free, it says so to
+ * those who wait, and they go on to end a process (oom.c). The last of these rounds follows at
+ * once, so that pages in use go, too, but for those that another CPU uses at this very moment.
  *
- * A user who has reached his limit of memory (USER_PAGES) waits for the pager too, which then frees
- * pages of this user alone.
+ * A user who has reached his limit of memory, or of contents of files in memory, waits for the
+ * pager too, which then frees pages of this user alone (page_out_user.c).
  *
  * It may be that each page that is freed is needed again before anybody gets on. As long as there
  * are free slots that is slow, but ends: a page that was read stays for two visits at least. With
  * no free slot, pages are freed only because others come back, and new memory is had by nobody. If
- * that lasts for THRASH_NS, the pager says that it frees nothing.
+ * that lasts for PAGE_OUT_THRASH_NS, the pager says that it frees nothing.
+ *
+ * Between a refusal and the wait, and between the pager's look and that of who waits, somebody else
+ * may free memory or take it. So it is no verdict that there is none now: who waits goes on when
+ * there is some, tries again, and waits again; and the pager says that it was in vain only if it
+ * was.
+ *
+ * Who waits on which queue, and what for:
+ *
+ *     work    the pager: for page_out_look(), or a tick
+ *     news    who waits for memory: for `freed` to rise, enough of it, or `verdicts`; a user at a
+ *             limit for room, or for a verdict of his own. Who closes a page file: for
+ *             `closing.done`.
+ *     ends    the thread "space end": for spaces in `left`
+ *
+ * Each of these counts is changed before its queue is woken, and looked at by who is on the queue
+ * already.
  *
  * Only this thread takes free slots, writes, and ages pages. It holds no lock while it waits for a
  * disk, and needs no memory to free some. It has a reference to one address space or object at a
@@ -29,6 +46,7 @@
 #include "kernel/base/printk.h"
 #include "kernel/block/block.h"
 #include "kernel/proc/page_file.h"
+#include "kernel/proc/page_out_private.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/walk.h"
 #include "kernel/quota/quota.h"
@@ -42,14 +60,8 @@
 #include "mm/space/aspace_page.h"
 #include "sysman/params.h"
 
-#define TICK_NS   2000000u    /* between two looks at the free pages, while there is a page file */
-#define ROUNDS    4u          /* that free nothing, before the pager gives up */
-#define THRASH_NS 4000000000u /* without free slots and memory, before a process is to end */
-#define OWN_SHIFT 5           /* a user at his limit gets 1/32 of it back, */
-#define OWN_LEAST 32u         /* or so many pages */
-/* A round begins this long after the one before at the earliest: with less, pages would go that
-   were not used only because nobody has run meanwhile. */
-#define ROUND_NS 20000000u
+#define TICK_NS      2000000u /* between two looks at the free pages, while there is a page file */
+#define CLOSE_ROUNDS 4u       /* over all spaces, before a page file that is in use still stays */
 
 /* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. */
 #define LIMIT_SHIFT 6
@@ -65,13 +77,10 @@ static uint64_t freed;    /* pages so far; atomic */
 static uint64_t verdicts; /* how often none could be freed; atomic */
 static uint64_t thrashes; /* of these, how often although some were; atomic */
 static uint64_t tight_ns; /* since when there are neither slots nor memory, 0: there are; atomic */
-/* A user at his limit who waits, until a round for him has begun; atomic. */
-static struct account *needy;
-static const struct account *in_vain; /* the last user for whom nothing could be freed; atomic */
-static uint64_t own_verdicts;      /* how often that was so, of all users; after in_vain; atomic */
-static const struct account *only; /* whose pages alone go; NULL: all; pager's thread */
-static struct aspace *space;       /* that the pager works on; pager's thread */
-static struct aspace *left;        /* a stack of those whose last reference is here; atomic */
+static const struct quota_count *only; /* whose pages alone go; NULL: all; pager's thread */
+static uint64_t only_wants;            /* pages that this user has asked for; pager's thread */
+static struct aspace *space;           /* that the pager works on; pager's thread */
+static struct aspace *left;            /* a stack of those whose last reference is here; atomic */
 
 #define RESULTS 8u
 
@@ -203,26 +212,21 @@ static void for_each_space(bool (*fn)(struct aspace *as, void *arg), void *arg)
 
 static bool is_enough(void) { return fluid_count() >= goal(); }
 
-/* Has the user who is being served enough room again? */
-static bool has_room(const struct account *a)
-{
-    const struct quota_count *c = &a->count[QUOTA_PAGES];
-    uint64_t limit = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
-
-    return quota_room(c) >= MIN(MAX(limit >> OWN_SHIFT, OWN_LEAST), limit);
-}
-
-static bool is_done(void) { return only ? has_room(only) : is_enough(); }
+static bool is_done(void) { return only ? page_out_user_has_room(only, only_wants) : is_enough(); }
 
 /* Where the pager has stopped: a space, which may be gone, and an address in it. Spaces are told
  * apart by their roots, as a hint. A round over the objects, which come last, is marked by its
- * number alone: they know where they are (mm/object/object_paging.c). */
-static struct {
+ * number alone: they know where they are (mm/object/object_paging.c). A round for one user has a
+ * mark and a number of its own, so the one for all goes on where it has stopped; but objects that
+ * both meet, it visits once more. */
+struct mark {
     uint64_t root;
     vaddr_t va;
     bool objects; /* the spaces of this round are done */
     uint32_t round;
-} mark = {.round = 1};
+};
+static struct mark mark_all = {.round = 1};
+static uint32_t last_round = 1; /* pager's thread */
 
 static void count_freed(unsigned n)
 {
@@ -233,6 +237,7 @@ static void count_freed(unsigned n)
 }
 
 struct round {
+    struct mark *mark;
     bool skipping; /* the space at which to go on has not been met */
     bool stopped;  /* there is enough */
 };
@@ -243,20 +248,22 @@ static bool page_out_space(struct aspace *as, void *arg)
     vaddr_t va = 0;
 
     if (r->skipping) {
-        if (as->pt.root.n != mark.root)
+        if (as->pt.root.n != r->mark->root)
             return true;
         r->skipping = false;
-        va = mark.va;
+        va = r->mark->va;
     }
     while (va < LAYOUT_USER_TOP) {
         count_freed(aspace_page_out(as, &va, only));
         r->stopped = is_done();
         if (r->stopped) {
-            mark.root = as->pt.root.n;
-            mark.va = va;
+            r->mark->root = as->pt.root.n;
+            r->mark->va = va;
             return false;
         }
     }
+    /* Pages that this space was the last to have. */
+    count_freed(written_sweep(WRITTEN_LOOK));
     return true;
 }
 
@@ -272,13 +279,13 @@ static bool page_out_object(struct mm_object *o)
     return true;
 }
 
-/* The objects that this round has not visited. False: stopped. */
-static bool page_out_objects(void)
+/* The objects that the round has not visited. False: stopped. */
+static bool page_out_objects(uint32_t round)
 {
     struct mm_object *o;
     bool more = true;
 
-    while (more && (o = object_next_to_page(mark.round)) != NULL) {
+    while (more && (o = object_next_to_page(round)) != NULL) {
         more = page_out_object(o);
         object_drop(o);
     }
@@ -296,7 +303,7 @@ static void pace(void)
         (void)wait_block(&w, WAIT_UNINTERRUPTIBLE, next);
         wait_finish(&w);
     }
-    next = clock_ns() + ROUND_NS;
+    next = clock_ns() + PAGE_OUT_ROUND_NS;
 }
 
 static bool has_to_close(void)
@@ -304,119 +311,127 @@ static bool has_to_close(void)
     return __atomic_load_n(&closing.asked, __ATOMIC_ACQUIRE) != closing.done;
 }
 
-/* One round over all spaces, or the rest of the last one. Returns how many pages it has freed. */
-static uint64_t round(void)
+/* One round over all spaces, or what is left of the one that the mark is in. Returns how many pages
+ * it has freed. */
+static uint64_t round(struct mark *m)
 {
     uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
-    struct round r = {.skipping = mark.root != 0};
+    struct round r = {.mark = m, .skipping = m->root != 0};
 
-    if (!r.skipping && !mark.objects)
-        pace();
-    if (!mark.objects) {
+    if (!m->objects) {
         for_each_space(page_out_space, &r);
         if (!r.stopped) {
-            mark.root = 0;
-            mark.objects = true;
+            m->root = 0;
+            m->objects = true;
         }
     }
-    if (!r.stopped && page_out_objects()) {
-        mark.objects = false;
-        mark.round++;
-        count_freed(written_sweep(WRITTEN_ROUND));
+    if (!r.stopped && page_out_objects(m->round)) {
+        m->objects = false;
+        m->round = ++last_round;
+        if (!only)
+            count_freed(written_sweep(WRITTEN_ROUND));
     }
     count_freed(written_sweep(WRITTEN_LOOK));
     return __atomic_load_n(&freed, __ATOMIC_RELAXED) - before;
 }
 
-/* Are pages freed only because others come back? Says since when there are neither free slots nor
- * memory. */
-static bool is_thrash(void)
+/* Note since when there are neither free slots nor memory: in which pages can be freed only because
+ * others come back. */
+static void look_at_slots(void)
 {
     uint64_t slots, free, now = clock_ns();
 
     pagefile_totals(&slots, &free);
-    if (free > PAGEFILE_CLUSTER + slots / 128 || is_enough())
+    if (!pagefile_any() || free > PAGEFILE_CLUSTER + slots / 128 || is_enough())
         now = 0;
     if (!now || !tight_ns)
         __atomic_store_n(&tight_ns, now, __ATOMIC_RELAXED);
-    return page_out_is_thrash();
 }
 
 bool page_out_is_thrash(void)
 {
     uint64_t since = __atomic_load_n(&tight_ns, __ATOMIC_RELAXED);
 
-    return since && clock_ns() - since > THRASH_NS;
+    return since && clock_ns() - since > PAGE_OUT_THRASH_NS && !is_enough();
 }
 
-static void free_some(void)
-{
-    uint64_t before = __atomic_load_n(&freed, __ATOMIC_RELAXED);
-    bool thrash = false;
+void page_out_tell(void) { (void)wake_all(&news); }
 
-    for (unsigned vain = 0; vain < ROUNDS && !is_done() && !has_to_close() && !thrash;) {
-        vain = round() ? 0 : vain + 1;
-        thrash = !only && is_thrash();
-    }
-    if (has_to_close() ||
-        (is_done() && !thrash && __atomic_load_n(&freed, __ATOMIC_RELAXED) != before))
-        return;
-    if (thrash)
+static void give_verdict(void)
+{
+    if (page_out_is_thrash())
         __atomic_fetch_add(&thrashes, 1, __ATOMIC_RELEASE);
-    if (only)
-        __atomic_store_n(&in_vain, only, __ATOMIC_RELAXED);
-    __atomic_fetch_add(only ? &own_verdicts : &verdicts, 1, __ATOMIC_RELEASE);
-    (void)wake_all(&news);
+    __atomic_fetch_add(&verdicts, 1, __ATOMIC_RELEASE);
+    page_out_tell();
 }
 
-/* The same for a user who has reached his limit. The account stays: only who has a reference to it
- * asks, and afterwards it is read at most. */
-static bool serve_needy(void)
+/* Free pages of all, in one round at most. True: more rounds are needed. Otherwise those who wait
+ * have been told to look. */
+static bool free_some(void)
 {
-    only = __atomic_exchange_n(&needy, NULL, __ATOMIC_ACQUIRE);
-    if (!only)
-        return false;
-    mark.root = 0;
-    mark.objects = false;
-    mark.round++;
-    free_some();
-    mark.root = 0;
-    mark.objects = false;
-    mark.round++;
-    only = NULL;
-    return true;
+    static unsigned vain;
+
+    if (!is_enough()) {
+        if (!mark_all.root && !mark_all.objects && vain != PAGE_OUT_ROUNDS - 1)
+            pace();
+        vain = round(&mark_all) ? 0 : vain + 1;
+        look_at_slots();
+        if (!is_enough() && pagefile_any() && vain < PAGE_OUT_ROUNDS && !page_out_is_thrash())
+            return true;
+    }
+    vain = 0;
+    if (is_enough())
+        page_out_tell();
+    else
+        give_verdict();
+    return false;
 }
+
+uint64_t page_out_round_for(const struct quota_count *c, uint64_t wanted)
+{
+    struct mark own = {.round = ++last_round};
+    uint64_t n;
+
+    only = c;
+    only_wants = wanted;
+    n = is_done() ? 0 : round(&own);
+    only = NULL;
+    return n;
+}
+
+/* ---- waiting ---- */
 
 bool page_out_active(void) { return started && pagefile_any(); }
 
-/* What has happened so far, when a wait begins. */
+/* What has happened so far, when a wait begins. full: the counter of a user at his limit, who waits
+ * until it has room for `wanted` pages, or in vain; NULL: the wait is for memory of the system. */
 struct page_out_news {
-    uint64_t freed, verdicts, own, thrashes;
+    const struct quota_count *full;
+    uint64_t wanted;
+    uint64_t freed, verdicts, thrashes;
+    uint32_t own;
 };
 
-/* A user at his limit waits until he has room again, or in vain. */
-static bool wait_is_over(const struct account *full, const struct page_out_news *was)
+static bool wait_is_over(const struct page_out_news *was)
 {
-    if (full)
-        return !account_is_full(full, QUOTA_PAGES, 1) ||
-               (__atomic_load_n(&own_verdicts, __ATOMIC_ACQUIRE) != was->own &&
-                __atomic_load_n(&in_vain, __ATOMIC_RELAXED) == full);
+    if (was->full)
+        return quota_room(was->full) >= was->wanted ||
+               page_out_user_verdicts(was->full) != was->own;
     return __atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was->freed ||
-           __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was->verdicts;
+           __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was->verdicts || is_enough();
 }
 
-static int wait_for_news(struct account *full, const struct page_out_news *was)
+static int wait_for_news(const struct page_out_news *was)
 {
     struct waiter w;
     int err = 0;
 
     for (;;) {
         wait_enqueue(&news, &w);
-        if (wait_is_over(full, was))
+        if (wait_is_over(was))
             break;
-        if (full)
-            __atomic_store_n(&needy, full, __ATOMIC_RELEASE);
-        page_out_look();
+        if (!was->full || page_out_user_ask(was->full, (uint16_t)was->wanted))
+            page_out_look();
         /* A thread that settles what others wait for is not to find memory gone that it has. */
         err = wait_block(&w, thread_self()->settling ? WAIT_UNINTERRUPTIBLE : WAIT_KILLABLE,
                          WAIT_FOREVER);
@@ -427,23 +442,43 @@ static int wait_for_news(struct account *full, const struct page_out_news *was)
     return err;
 }
 
-bool page_out_wait(void)
+enum page_out_result page_out_wait_result(void)
 {
-    struct account *a = account_self();
-    struct account *full = account_is_full(a, QUOTA_PAGES, 1) ? a : NULL;
-    const struct page_out_news was = {.freed = __atomic_load_n(&freed, __ATOMIC_ACQUIRE),
-                                      .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
-                                      .own = __atomic_load_n(&own_verdicts, __ATOMIC_ACQUIRE),
-                                      .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
+    struct page_out_news was = {.freed = __atomic_load_n(&freed, __ATOMIC_ACQUIRE),
+                                .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
+                                .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
+    bool refused = quota_take_refusal(); /* by a limit */
 
-    if (!page_out_active() || thread_self()->failure || (!full && is_enough()))
-        return false;
-    if (wait_for_news(full, &was) != 0 ||
-        __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) != was.thrashes)
-        return false;
-    return full ? !account_is_full(full, QUOTA_PAGES, 1)
-                : __atomic_load_n(&freed, __ATOMIC_ACQUIRE) != was.freed || is_enough();
+    was.full = page_out_user_full(&was.wanted);
+    if (!page_out_active() || thread_self()->failure)
+        return PAGE_OUT_NONE;
+    if (was.full) {
+        uint64_t limit = __atomic_load_n(&was.full->limit, __ATOMIC_RELAXED);
+
+        if (was.wanted > MIN(limit, (uint64_t)UINT16_MAX))
+            return PAGE_OUT_NONE; /* there will never be so much room */
+        was.own = page_out_user_verdicts(was.full);
+    } else if (is_enough()) { /* the pager, or who freed something, was faster than this thread */
+        return refused ? PAGE_OUT_AGAIN : PAGE_OUT_NONE;
+    }
+    if (wait_for_news(&was) != 0)
+        return PAGE_OUT_NONE;
+    /* Of what there was others may have taken some: then the next try is refused, and waits. But
+       while pages only take each other's place, room does not last. */
+    if (was.full)
+        return page_out_user_is_thrash(was.full) || (page_out_user_verdicts(was.full) != was.own &&
+                                                     quota_room(was.full) < was.wanted)
+                   ? PAGE_OUT_VAIN
+                   : PAGE_OUT_AGAIN;
+    if (__atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) != was.thrashes)
+        return PAGE_OUT_VAIN;
+    return __atomic_load_n(&freed, __ATOMIC_ACQUIRE) == was.freed &&
+                   __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE) != was.verdicts && !is_enough()
+               ? PAGE_OUT_VAIN
+               : PAGE_OUT_AGAIN;
 }
+
+bool page_out_wait(void) { return page_out_wait_result() == PAGE_OUT_AGAIN; }
 
 /* ---- closing a page file ---- */
 
@@ -460,10 +495,10 @@ static bool page_in_space(struct aspace *as, void *arg)
 static int page_in_objects(void)
 {
     struct mm_object *o;
+    uint32_t number = ++last_round;
     int err = 0;
 
-    mark.round++;
-    while (!err && (o = object_next_to_page(mark.round)) != NULL) {
+    while (!err && (o = object_next_to_page(number)) != NULL) {
         err = object_page_in(o, closing.file);
         object_drop(o);
     }
@@ -478,7 +513,7 @@ static void close_file(void)
     bool ended = false;
 
     (void)written_sweep(WRITTEN_ALL);
-    for (unsigned n = 0; n < ROUNDS && !err && !ended; n++) {
+    for (unsigned n = 0; n < CLOSE_ROUNDS && !err && !ended; n++) {
         for_each_space(page_in_space, &err);
         err = err ? err : page_in_objects();
         ended = !err && pagefile_end(closing.file);
@@ -527,25 +562,30 @@ int page_out_close(unsigned file, const void *device)
 
 static void pager(void *arg)
 {
+    bool more = false; /* rounds for all are needed, up to FREEGOAL */
+    bool busy = false; /* the next round may begin at once */
+
     (void)arg;
     for (;;) {
-        bool asked = __atomic_exchange_n(&called, false, __ATOMIC_ACQUIRE);
+        bool asked = __atomic_exchange_n(&called, false, __ATOMIC_ACQUIRE), served;
         struct waiter w;
 
         wait_enqueue(&work, &w);
-        if (!asked && !__atomic_load_n(&called, __ATOMIC_ACQUIRE))
+        if (!asked && !busy && !__atomic_load_n(&called, __ATOMIC_ACQUIRE))
             (void)wait_block(&w, WAIT_UNINTERRUPTIBLE,
-                             pagefile_any() ? clock_ns() + TICK_NS : WAIT_FOREVER);
+                             pagefile_any() || page_out_users_wait() ? clock_ns() + TICK_NS
+                                                                     : WAIT_FOREVER);
         wait_finish(&w);
         if (has_to_close())
             close_file();
         count_freed(written_sweep(WRITTEN_LOOK));
-        if (serve_needy() && is_enough())
-            asked = false;
+        served = page_out_serve_user();
         pagefile_set_short(fluid_count() < goal());
+        if (!pagefile_any() || is_enough()) /* slots are looked at once in a round */
+            __atomic_store_n(&tight_ns, 0, __ATOMIC_RELAXED);
         /* Who asked waits for a verdict at least, even if the last page file has been closed. */
-        if (asked || (pagefile_any() && fluid_count() < limit()))
-            free_some();
+        more = (asked || (pagefile_any() && (more || fluid_count() < limit()))) && free_some();
+        busy = served || more;
     }
 }
 

@@ -103,9 +103,11 @@ static int copy_part(struct aspace *as, vaddr_t at, vaddr_t local, size_t n, uns
 
 long ptrace_copy(struct aspace *as, vaddr_t at, vaddr_t local, size_t n, unsigned flags)
 {
+    struct aspace_visit visit;
     size_t done = 0;
     int err = 0;
 
+    aspace_visit_begin(&visit, as); /* the caller's own memory may have to be waited for, too */
     while (done < n && !err) {
         size_t some = MIN(MIN(n - done, ASPACE_READ_MAX), PAGE_SIZE - (at & PAGE_MASK));
 
@@ -115,5 +117,6 @@ long ptrace_copy(struct aspace *as, vaddr_t at, vaddr_t local, size_t n, unsigne
             at += some;
         }
     }
+    aspace_visit_end(&visit);
     return done ? (long)done : err;
 }

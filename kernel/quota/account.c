@@ -8,7 +8,8 @@
  *
  * An account without references and with all counts at 0 may go to another user. Nobody can charge
  * it then: a charge needs a reference, and a reference is raised from 0 under table_lock only. So
- * once `refs` is 0 the counts only fall, and reading them one after the other is exact.
+ * once `refs` is 0 the counts only fall, but for pages that move between memory and page files, and
+ * reading them one after the other, twice, is exact enough.
  */
 #include "kernel/base/panic.h"
 #include "kernel/quota/quota.h"
@@ -69,8 +70,11 @@ static bool is_idle(const struct account *a)
 {
     if (__atomic_load_n(&a->refs, __ATOMIC_ACQUIRE) != 0)
         return false;
-    for (unsigned k = 0; k < QUOTA_KINDS; k++)
-        if (__atomic_load_n(&a->count[k].used, __ATOMIC_RELAXED) != 0)
+    /* Twice, as a page that goes to a page file, or comes back, is counted by one kind first and no
+       longer by the other then: it may come back between the first look at one and that at the
+       other. */
+    for (unsigned k = 0; k < 2 * QUOTA_KINDS; k++)
+        if (__atomic_load_n(&a->count[k % QUOTA_KINDS].used, __ATOMIC_ACQUIRE) != 0)
             return false;
     return true;
 }

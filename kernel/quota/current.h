@@ -2,6 +2,7 @@
 #ifndef KERNEL_QUOTA_CURRENT_H
 #define KERNEL_QUOTA_CURRENT_H
 
+#include "kernel/quota/quota.h"
 #include "kernel/sched/thread.h"
 
 /* The account that is charged for what the current thread allocates; never NULL, as the first
@@ -9,5 +10,31 @@
  * reference to it. Any IPL; in an interrupt it is the account of the thread that was interrupted.
  */
 static inline struct account *account_self(void) { return thread_self()->account; }
+
+/* Pages were refused to the current thread, by the limit of the counter c (n of them), or (n 0) for
+ * another reason: for who waits until it can have them (kernel/proc/page_out.c). Any IPL. */
+static inline void quota_note_refused(const struct quota_count *c, uint64_t n)
+{
+    thread_self()->refused_by = (uint16_t)quota_number(c);
+    thread_self()->refused_pages = (uint32_t)n;
+    thread_self()->refused = n != 0;
+}
+
+/* Has a limit refused pages to the current thread since the last call? */
+static inline bool quota_take_refusal(void)
+{
+    bool refused = thread_self()->refused;
+
+    thread_self()->refused = false;
+    return refused;
+}
+
+/* The counter that last refused pages to the current thread, and how many; NULL: what was refused
+ * last was so for another reason. There may be room by now. */
+static inline struct quota_count *quota_refused(uint64_t *n)
+{
+    *n = thread_self()->refused_pages;
+    return *n ? quota_counter(thread_self()->refused_by) : NULL;
+}
 
 #endif

@@ -503,8 +503,9 @@ void validate_end(struct validate *v, struct validate_result *r)
 {
     static const struct pagefile_check check = {.slot = one_slot, .file = one_page_file};
 
-    pagefile_check_end(&check, v);
     validate_sections(v);
+    validate_held_objects(v);
+    pagefile_check_end(&check, v);
     validate_system(v);
     validate_pool(v);
     free_pages(v);

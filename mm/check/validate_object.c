@@ -85,4 +85,19 @@ void validate_object(struct validate *v, struct mm_object *o, uint32_t holders)
         one_object(v, o, holders);
 }
 
+void validate_held_objects(struct validate *v)
+{
+    for (unsigned k = 0; k < OBJECT_LOCKS; k++) {
+        struct mm_object *o;
+        struct list *all;
+
+        (void)object_list(k, &all);
+        if (!all->next)
+            continue;
+        list_for_each_entry(o, all, link)
+            if (o->held)
+                validate_object(v, o, 0);
+    }
+}
+
 void validate_file_object(struct validate *v, struct mm_object *o) { validate_object(v, o, 1); }

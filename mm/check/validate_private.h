@@ -47,6 +47,10 @@ void validate_object(struct validate *v, struct mm_object *o, uint32_t holders);
 /* Sections and reservations (mm/check/validate_section.c). */
 void validate_reservations(struct validate *v);
 void validate_sections(struct validate *v);
+/* Check the objects that only a thread has in hand: the pager, or a reader of a page that was
+   unmapped meanwhile. After all others, as their holders are known then
+   (mm/check/validate_object.c). */
+void validate_held_objects(struct validate *v);
 /* Check the objects that sections hold; called before any other object is checked. */
 void validate_section_objects(struct validate *v);
 /* The PTE that maps level-3 span `span` of the section in the level-2 table of an address space,

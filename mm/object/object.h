@@ -34,8 +34,10 @@ void object_measure(struct mm_object *o, uint64_t *resident, uint64_t *pool_byte
 /* Find the page at offset, for a file's read and write through the pages that are mapped. Returns
    it with a reference for the caller; PFN_NONE: it is not in memory. */
 pfn_t object_page_try_get(struct mm_object *o, uint64_t offset);
-/* The same, but a page that is in a page file is brought back; *out is PFN_NONE if the object has
-   no such page. 0, -EIO, -ENOMEM, -EINTR. IPL 0, no spinlock held. */
+/* Is the page at offset in memory? To ask does not count as a use. */
+bool object_page_is_there(struct mm_object *o, uint64_t offset);
+/* As object_page_try_get(), but a page that is in a page file is brought back; *out is PFN_NONE if
+   the object has no such page. 0, -EIO, -ENOMEM, -EINTR. IPL 0, no spinlock held. */
 int object_page_find(struct mm_object *o, uint64_t offset, pfn_t *out);
 /* The same, but ask the pager (or allocate a zero page) and wait if it is not there with the given
    access (MAP_R, MAP_W). 0 with a reference in *out; -EFAULT: offset is beyond the end; -EINTR: a
@@ -74,10 +76,10 @@ uint64_t object_filed(struct mm_object *o);
 struct mm_object *object_next_to_page(uint32_t round);
 /* One step over pages of o, from where the last one has stopped: those that nobody uses go to page
    files, and access to others is taken away. *more: the step has not reached the object's end.
-   only: pages that are charged to this account, NULL: all. Returns how many pages were freed.
+   only: pages that are charged to this counter, NULL: all. Returns how many pages were freed.
    Pager's thread; waits for the disk. */
-struct account;
-unsigned object_page_out(struct mm_object *o, const struct account *only, bool *more);
+struct quota_count;
+unsigned object_page_out(struct mm_object *o, const struct quota_count *only, bool *more);
 /* Bring back what o has in this page file. 0, -EIO, -ENOMEM, -EINTR. Pager's thread. */
 int object_page_in(struct mm_object *o, unsigned file);
 /* Called, if set, with no lock of mm held, after there was no memory for a page of an object that a

@@ -153,6 +153,10 @@ int pager_wait_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct mu
 int pager_request_unlock(struct mm_object *o, uint64_t offset, unsigned access, ipl_t ipl);
 
 /* ---- page files (mm/object/object_paging.c) ---- */
+/* The list of the objects whose pages may go to page files and that share a lock, k-th of
+   OBJECT_LOCKS, and that lock. list->next NULL: there was none yet. */
+#define OBJECT_LOCKS 64u /* far more than CPUs: two objects in use rarely share a lock */
+struct spinlock *object_list(unsigned k, struct list **list);
 /* Bring a page back that is in a page file, or wait for who does. The object's lock is held on
    entry and dropped on return, and the caller has a reference, its own or that of an entry; ipl and
    `shared` as for pager_wait_unlock(), and the results, with -ENOMEM and -EIO. */

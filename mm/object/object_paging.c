@@ -16,11 +16,12 @@
  *         '------------------------------- use: read ----------------------------'
  *
  * A marked page is mapped by no PTE: the mark is set before the walk begins, who maps the page
- * during the walk removes it, and mm/object/rmap.c says why the walk misses no other. If the walk
- * stops, at an entry that is locked in memory, the marks are removed. The pager alone sets marks on
- * pages that may be mapped, and it never does so while it writes, so a page that has its mark
- * before and after the write was not accessed meanwhile, provided that nobody had a reference to it
- * before: then it is not copied. The copy is made without the lock, with a reference.
+ * during the walk removes it, and mm/object/rmap.c says why the walk misses no other. Where the
+ * walk meets an entry that is locked in memory, it leaves its PTEs, and removes the marks. The
+ * pager alone sets marks on pages that may be mapped, and it never does so while it writes, so a
+ * page that has its mark before and after the write was not accessed meanwhile, provided that
+ * nobody had a reference to it before: then it is not copied. The copy is made without the lock,
+ * with a reference.
  *
  * A page is read by the thread that needs it first, without mutex and lock; the slots of this page,
  * and of those behind it that are read with it, say so (SLOT_GET). Others wait for it as for a
@@ -167,7 +168,7 @@ int object_bring_unlock(struct mm_object *o, uint64_t offset, ipl_t ipl, struct 
 /* Pages that are written: they go to slots in a row. */
 struct victims {
     struct mm_object *o;
-    const struct account *only;
+    const struct quota_count *only;
     pagefile_slot_t slot;
     unsigned room, n;  /* slots, pages */
     bool full;         /* there was no room for one more */
@@ -187,7 +188,7 @@ static bool may_go(const struct victims *v, slot_t s)
         return false;
     page = page_of(slot_pfn(s));
     return page->state == PAGE_ACTIVE && page->flags == 0 && pagefile_may_take(page->charge) &&
-           (!v->only || quota_account(page->charge) == v->only);
+           (!v->only || quota_counter(page->charge) == v->only);
 }
 
 static bool has_one_reference(slot_t s)
@@ -241,7 +242,6 @@ static bool look_around(struct victims *v)
     return leaf != NULL;
 }
 
-/* Remove the marks of pages that a walk has not taken from all who map them. */
 static bool unmark(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
 {
     (void)o, (void)offset, (void)arg;
@@ -250,20 +250,9 @@ static bool unmark(struct mm_object *o, uint64_t offset, slot_t *s, void *arg)
     return true;
 }
 
-static void take_away(struct mm_object *o, uint64_t from, uint64_t to)
+void object_unmark_locked(struct mm_object *o, uint64_t from, uint64_t to)
 {
-    ipl_t ipl;
-
-    if (from >= to || rmap_restrict(o, from, to, 0, true))
-        return;
-    if (to - from > 1) { /* those that are not locked can go */
-        for (uint64_t k = from; k < to; k++)
-            take_away(o, k, k + 1);
-        return;
-    }
-    ipl = spin_lock(o->lock);
     index_for_each(o, from, to, unmark, NULL);
-    spin_unlock(o->lock, ipl);
 }
 
 /* The page was written: it goes, if it has not been used since it was copied. Lock held. */
@@ -317,10 +306,16 @@ static unsigned write_out(struct victims *v)
     return 0;
 }
 
-unsigned object_page_out(struct mm_object *o, const struct account *only, bool *more)
+unsigned object_page_out(struct mm_object *o, const struct quota_count *only, bool *more)
 {
     struct victims v; /* without an initialiser, which would clear all of it */
 
+    /* Most objects have nothing in memory, and no slots need to be searched for them. */
+    if (__atomic_load_n(&o->resident, __ATOMIC_RELAXED) == 0) {
+        *more = false;
+        o->visit = 0;
+        return 0;
+    }
     v.o = o;
     v.only = only;
     v.n = v.room = 0;
@@ -331,7 +326,8 @@ unsigned object_page_out(struct mm_object *o, const struct account *only, bool *
     *more = v.room && look_around(&v);
     if (!*more)
         o->visit = 0;
-    take_away(o, v.from, v.to);
+    if (v.from < v.to)
+        (void)rmap_restrict(o, v.from, v.to, 0, RMAP_UNMARK);
     return write_out(&v);
 }
 

@@ -36,11 +36,11 @@ pfn_t object_release_page_locked(struct mm_object *o, slot_t *s);
 /* Forget the contents of a page that is in a page file. One that is being read is forgotten when
    that is over. True: the slot is empty now. */
 bool object_forget_filed_locked(struct mm_object *o, slot_t *s);
+/* The pages of [from, to), a few, count as used: the pager has not taken them from all who map
+   them. */
+void object_unmark_locked(struct mm_object *o, uint64_t from, uint64_t to);
 /* Wake those who wait for the page. Lock not held. */
 void pager_wake(struct mm_object *o, uint64_t offset);
-/* The list of the objects that share a lock, k-th of OBJECT_LOCKS, and that lock. */
-#define OBJECT_LOCKS 64u /* far more than CPUs: two objects in use rarely share a lock */
-struct spinlock *object_list(unsigned k, struct list **list);
 
 /* ---- entries (mm/object/mappings.c); lock held ---- */
 /* The first entry behind (first, age) in the order that maps a page of [from, to); NULL: there is
@@ -52,10 +52,16 @@ struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, 
 /* Change every PTE that maps a page of [from, to) of o: clear it (access 0) or make it read-only
    (MAP_R). All CPUs have invalidated their translations on return. Called without the lock, which
    is taken for a bounded number of PTEs at a time; the caller has marked the pages so that no PTE
-   gives more access any more. spare_locked: stop at an entry that is locked in memory and maps such
-   a page. False: stopped. IPL up to IPL_ASTDEL; the caller has a reference or a request. */
+   gives more access any more. locked: what to do about an entry that is locked in memory and maps
+   such a page. False: stopped. IPL up to IPL_ASTDEL; the caller has a reference or a request. */
+enum rmap_locked {
+    RMAP_CHANGE, /* the same as about others */
+    RMAP_STOP,   /* stop there */
+    RMAP_UNMARK, /* leave its PTEs, and tell: object_unmark_locked() for pages that it maps, and
+                    perhaps for some next to them */
+};
 bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned access,
-                   bool spare_locked);
+                   enum rmap_locked locked);
 /* Clear all PTEs that map a page of [from, to), which a fault must find truncated. killable: a
    thread that is to end stops between two steps. False: it has stopped. IPL 0, no lock held. */
 bool rmap_unmap(struct mm_object *o, uint64_t from, uint64_t to, bool killable);

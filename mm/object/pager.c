@@ -138,7 +138,7 @@ static void restrict_unlock(struct mm_object *o, uint64_t offset, slot_t *s, uns
 
     walk_begin_locked(o, s);
     spin_unlock(o->lock, ipl);
-    rmap_restrict(o, offset, offset + 1, access, false);
+    rmap_restrict(o, offset, offset + 1, access, RMAP_CHANGE);
     ipl = spin_lock(o->lock);
     removed = walk_end_locked(o, offset, index_find(o, offset));
     wake_unlock_answered(o, offset, ipl, removed);
@@ -314,7 +314,7 @@ static int replace_unlock(struct mm_object *o, uint64_t offset, slot_t *s, pfn_t
     *s |= SLOT_TAKE; /* all faults wait, for the upgrade */
     walk_begin_locked(o, s);
     spin_unlock(o->lock, ipl);
-    rmap_restrict(o, offset, offset + 1, 0, false);
+    rmap_restrict(o, offset, offset + 1, 0, RMAP_CHANGE);
     ipl = spin_lock(o->lock);
     s = index_find(o, offset);
     *s -= SLOT_WALK;
@@ -437,7 +437,7 @@ static bool take_back_unlock(struct mm_object *o, uint64_t offset, slot_t *s, ip
         put_begin_locked(o, s);
     walk_begin_locked(o, s);
     spin_unlock(o->lock, ipl);
-    taken = rmap_restrict(o, offset, offset + 1, 0, true);
+    taken = rmap_restrict(o, offset, offset + 1, 0, RMAP_STOP);
     ipl = spin_lock(o->lock);
     s = index_find(o, offset);
     if (!taken) {
@@ -530,6 +530,16 @@ pfn_t object_page_try_get(struct mm_object *o, uint64_t offset)
     }
     spin_unlock(o->lock, ipl);
     return pfn;
+}
+
+bool object_page_is_there(struct mm_object *o, uint64_t offset)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    const slot_t *s = index_find(o, offset);
+    bool there = s && (*s & SLOT_PRESENT) && offset < o->npages;
+
+    spin_unlock(o->lock, ipl);
+    return there;
 }
 
 /* Add a zero page to an anonymous object. Lock held on entry, dropped on return. 0 with a reference

@@ -50,8 +50,8 @@ struct rmap_walk {
     struct mm_object *o;
     uint64_t from, to; /* pages */
     unsigned access;
-    bool spare_locked;
-    bool stopped;        /* result: met an entry that is locked in memory */
+    enum rmap_locked locked; /* what to do where an entry is locked in memory */
+    bool stopped;            /* result: met such an entry, and RMAP_STOP */
     bool inside;         /* the position is at page `at` of entry (first, age); else behind it */
     uint64_t first, age; /* position */
     uint64_t at;
@@ -133,12 +133,16 @@ static uint64_t restrict_entry(struct rmap_walk *w, struct map_entry *e, uint64_
 
             at += empty;
             n = MIN(n - empty, EMPTY_PTES);
-            if (w->spare_locked && e->locked &&
+            if (w->locked != RMAP_CHANGE && e->locked &&
                 any_shared(p + empty, va + (empty << PAGE_SHIFT), n)) {
-                w->stopped = true;
-                break;
+                w->stopped = w->locked == RMAP_STOP;
+                if (w->stopped)
+                    break;
+                object_unmark_locked(w->o, at, at + n);
+                w->cost += COST_TABLE;
+            } else {
+                restrict_ptes(w, pt, p + empty, va + (empty << PAGE_SHIFT), n, &g);
             }
-            restrict_ptes(w, pt, p + empty, va + (empty << PAGE_SHIFT), n, &g);
         }
         at += n;
     }
@@ -189,10 +193,9 @@ static bool walk(struct rmap_walk *w, bool killable)
 }
 
 bool rmap_restrict(struct mm_object *o, uint64_t from, uint64_t to, unsigned access,
-                   bool spare_locked)
+                   enum rmap_locked locked)
 {
-    struct rmap_walk w = {
-        .o = o, .from = from, .to = to, .access = access, .spare_locked = spare_locked};
+    struct rmap_walk w = {.o = o, .from = from, .to = to, .access = access, .locked = locked};
 
     return walk(&w, false);
 }

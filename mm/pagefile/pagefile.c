@@ -172,11 +172,6 @@ bool pagefile_close(unsigned file, bool closing)
                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-bool pagefile_is_closing(unsigned file)
-{
-    return file < PAGEFILES_MAX && state_of(&files[file]) == CLOSING;
-}
-
 bool pagefile_end(unsigned file)
 {
     struct pagefile *f = &files[file];
@@ -317,7 +312,8 @@ static struct quota_count *slots_of(uint16_t charge)
 
 bool pagefile_may_take(uint16_t charge) { return quota_room(slots_of(charge)) != 0; }
 
-/* Only the pager adds to what users have in page files, so what it has asked for is free still. */
+/* Only the pager adds to what users have in page files. It asks (pagefile_may_take) right before it
+ * commits, page by page, so the limit is kept unless it is lowered in between. */
 void pagefile_commit(pagefile_slot_t slot, uint16_t charge)
 {
     struct slot *s = slot_of(slot);
@@ -454,7 +450,15 @@ void pagefile_charge_page(pagefile_slot_t slot, uint16_t *charge)
 
 bool pagefile_may_read(pagefile_slot_t slot, unsigned n)
 {
-    return account_self()->exempt || quota_room(counter_for(slot)) >= n;
+    const struct quota_count *c;
+
+    if (account_self()->exempt)
+        return true;
+    c = counter_for(slot);
+    if (quota_room(c) >= n)
+        return true;
+    quota_note_refused(c, n);
+    return false;
 }
 
 /* ---- the self-check, and the census of pool ---- */

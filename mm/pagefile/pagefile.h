@@ -52,8 +52,6 @@ int pagefile_find(const void *device);
 /* Use no more slots of the file from now on, or (closing false) use them again. False: it is not
    in the other state. */
 bool pagefile_close(unsigned file, bool closing);
-/* Is the file being closed? */
-bool pagefile_is_closing(unsigned file);
 /* End the use of a file that is being closed. False: some slots are in use. IPL 0. */
 bool pagefile_end(unsigned file);
 /* The statistics of a file; false: there is no file of this number. */
@@ -91,24 +89,30 @@ void pagefile_retire(pagefile_slot_t slot);
 void *pagefile_buffer(pagefile_slot_t first, unsigned k);
 int pagefile_write(pagefile_slot_t first, unsigned n);
 
-/* One PTE more, or less, has the slot. The one that adds is another PTE's, and stays meanwhile. */
+/* One PTE more has the slot. The caller knows that another PTE, or a hold, keeps it during the
+   call: by the mutex of the address space, or by the table of written pages. */
 void pagefile_share(pagefile_slot_t slot);
+/* A PTE, or the object, that had the slot has it no longer. */
 void pagefile_drop(pagefile_slot_t slot);
-/* Keep the slot, as far as any PTE has it, for a reader. False: none has. The caller looks
-   afterwards whether the PTE still has the slot, which may be another page's by now. */
+/* Keep the slot for a reader, if anybody has it, until pagefile_release(). False: nobody has. The
+   caller looks afterwards whether the PTE still has the slot, which may be another page's by now.
+ */
 bool pagefile_hold(pagefile_slot_t slot);
-/* Panic if no page file has such a slot. */
-void pagefile_expect(pagefile_slot_t slot);
+/* End a hold. */
 void pagefile_release(pagefile_slot_t slot);
-/* Read n slots in a row, which are held. As pagefile_io.read. */
+/* Panic if no page file has such a slot: for a caller whose PTE has it although it could not be
+   held. Takes no hold. */
+void pagefile_expect(pagefile_slot_t slot);
+/* Read n slots in a row, which are held, or belong to an object whose slots say SLOT_GET. As
+   pagefile_io.read: IPL 0, no spinlock and no mutex of an address space held; waits. */
 int pagefile_read(pagefile_slot_t first, unsigned n, pfn_t *pages);
 /* Charge a page that was read from a slot in use, and is charged to account 0: to the user of the
    current thread, even beyond the limit, as whoever reads asks first (pagefile_may_read). Who has
    no limit, and the pager, charge it as it was before, and pages that were the kernel's stay its
    own. */
 void pagefile_charge_page(pagefile_slot_t slot, uint16_t *charge);
-/* May n pages be read from the slot, which is in use? The thread's user may have no room for them
-   in memory. */
+/* May n pages be read from the slot, which is in use? False: the thread's user has no room for them
+   in memory; the counter that says so is noted for who waits (quota_refused). */
 bool pagefile_may_read(pagefile_slot_t slot, unsigned n);
 
 /* ---- the self-check (mm/check); all threads are stopped ---- */

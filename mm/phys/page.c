@@ -107,7 +107,21 @@ static inline int take(unsigned flags, enum page_type type, unsigned rad, uint32
     return 0;
 }
 
-/* pages_take() for an allocation with one of these flags. *charge: the counter's number. */
+/* pages_take(), which notes why pages are refused. */
+static bool take_or_note(struct quota_count *c, int64_t floor, uint64_t n)
+{
+    if (likely(pages_take(c, floor, n)))
+        return true;
+    /* If there are both by now, it was the limit, or it is worth another try as well. */
+    if (quota_room(c) < n ||
+        __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) >= floor + (int64_t)n)
+        quota_note_refused(c, n);
+    else
+        quota_note_refused(c, 0);
+    return false;
+}
+
+/* take_or_note() for an allocation with one of these flags. *charge: the counter's number. */
 #define PA_SPECIAL (PA_PROMISED | PA_KERNEL | PA_FILE | PA_SHARED)
 static bool special_take(unsigned flags, uint64_t n, uint32_t *charge)
 {
@@ -122,7 +136,7 @@ static bool special_take(unsigned flags, uint64_t n, uint32_t *charge)
         floor = fluid_floor(flags, floor);
     }
     *charge = quota_number(c);
-    return pages_take(c, floor, n);
+    return take_or_note(c, floor, n);
 }
 
 static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_type type,
@@ -143,7 +157,7 @@ static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, p
 
     if (unlikely(flags & PA_SPECIAL))
         return alloc_special(flags, type, rad, out);
-    if (unlikely(!pages_take(c, __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED), 1)))
+    if (unlikely(!take_or_note(c, __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED), 1)))
         return -ENOMEM;
     return take(flags, type, rad, quota_number(c), out);
 }
@@ -177,7 +191,8 @@ bool pages_charge(unsigned flags, uint64_t n, uint32_t *charge)
     if (unlikely(flags & PA_SPECIAL))
         return special_take(flags, n, charge);
     *charge = quota_number(&a->count[QUOTA_PAGES]);
-    return pages_take(&a->count[QUOTA_PAGES], __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED), n);
+    return take_or_note(&a->count[QUOTA_PAGES], __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED),
+                        n);
 }
 
 int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *out, size_t n)

@@ -8,16 +8,17 @@
 
 #include "kernel/base/types.h"
 
-struct account;
+struct quota_count;
 struct aspace;
 
 /* One step over the private pages from *va on: those that were used since the last step over them
    lose their access until they are used again, and up to PAGEFILE_CLUSTER of those that were not
-   are written to a page file and freed. only: pages that are charged to this account; NULL: all.
+   are written to a page file and freed. only: pages that are charged to this counter; NULL: all.
    *va is where the next step goes on; LAYOUT_USER_TOP: all
-   was seen. Returns how many pages were freed. IPL 0; takes the mutex, and waits for the disk
+   was seen. Returns how many pages were freed; one that other processes have too counts when
+   written_sweep() frees it. IPL 0; takes the mutex, and waits for the disk
    without it. */
-unsigned aspace_page_out(struct aspace *as, vaddr_t *va, const struct account *only);
+unsigned aspace_page_out(struct aspace *as, vaddr_t *va, const struct quota_count *only);
 /* One step from *va on that brings pages back from the file; LAYOUT_USER_TOP as above. 0, -ENOMEM,
    -EIO. IPL 0; takes the mutex shared; waits. */
 int aspace_page_in(struct aspace *as, unsigned file, vaddr_t *va);

@@ -15,15 +15,10 @@
 
 #define ROUNDS_MAX 16 /* give up on a page that is taken back faster than it is supplied */
 
-/* A thread that waits for a page of an address space, to which its caller has a reference. */
-struct visit {
-    struct list link;
-    struct aspace *as;
-};
 static struct list visits = LIST_INIT(visits); /* visits_lock */
 static struct spinlock visits_lock = SPINLOCK_INIT("visits", RANK_QUOTA, IPL_ASTDEL);
 
-static void visit_begin(struct visit *v, struct aspace *as)
+void aspace_visit_begin(struct aspace_visit *v, struct aspace *as)
 {
     ipl_t ipl = spin_lock(&visits_lock);
 
@@ -32,7 +27,7 @@ static void visit_begin(struct visit *v, struct aspace *as)
     spin_unlock(&visits_lock, ipl);
 }
 
-static void visit_end(struct visit *v)
+void aspace_visit_end(struct aspace_visit *v)
 {
     ipl_t ipl = spin_lock(&visits_lock);
 
@@ -42,7 +37,7 @@ static void visit_end(struct visit *v)
 
 void aspace_visits(void (*fn)(void *arg, struct aspace *as), void *arg)
 {
-    struct visit *v;
+    struct aspace_visit *v;
 
     list_for_each_entry(v, &visits, link)
         fn(arg, v->as);
@@ -186,7 +181,7 @@ static int copy_present(struct aspace *as, vaddr_t va, void *to, const void *fro
 
 int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n)
 {
-    struct visit visit;
+    struct aspace_visit visit;
 
     if (va >= LAYOUT_USER_TOP || n > LAYOUT_USER_TOP - va)
         return -EFAULT;
@@ -195,9 +190,9 @@ int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n)
 
         if (err != -EAGAIN)
             return err;
-        visit_begin(&visit, as);
+        aspace_visit_begin(&visit, as);
         err = aspace_populate(as, va & ~PAGE_MASK, PAGE_SIZE, false);
-        visit_end(&visit);
+        aspace_visit_end(&visit);
         if (err)
             return err;
     }
@@ -232,16 +227,16 @@ static int make_writable(struct aspace *as, vaddr_t va, bool forced)
 
 int aspace_write(struct aspace *as, vaddr_t va, const void *buf, size_t n, bool forced)
 {
-    struct visit visit;
+    struct aspace_visit visit;
 
     if (va >= LAYOUT_USER_TOP)
         return -EFAULT;
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         int err;
 
-        visit_begin(&visit, as);
+        aspace_visit_begin(&visit, as);
         err = make_writable(as, va & ~PAGE_MASK, forced);
-        visit_end(&visit);
+        aspace_visit_end(&visit);
         if (!err)
             err = copy_present(as, va, NULL, buf, n);
         if (err != -EAGAIN)
@@ -326,17 +321,11 @@ int aspace_sync(struct aspace *as, vaddr_t va, uint64_t len)
 static bool is_resident(struct aspace *as, const struct map_entry *e, vaddr_t va)
 {
     const pte_t *p = pt_lookup(&as->pt, va, 3);
-    pfn_t pfn;
 
     if (p && pte_maps_page(va, pt_load(p)))
         return true;
-    if (!e->object)
-        return false;
-    pfn = object_page_try_get(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT);
-    if (pfn_eq(pfn, PFN_NONE))
-        return false;
-    page_unref(pfn);
-    return true;
+    return e->object &&
+           object_page_is_there(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT);
 }
 
 int aspace_resident(struct aspace *as, vaddr_t va, unsigned npages, uint8_t *vec)

@@ -2,6 +2,7 @@
 #ifndef MM_SPACE_ASPACE_READ_H
 #define MM_SPACE_ASPACE_READ_H
 
+#include "kernel/base/list.h"
 #include "mm/space/aspace.h"
 
 struct mapping_view {
@@ -37,8 +38,17 @@ int aspace_read(struct aspace *as, vaddr_t va, void *buf, size_t n);
  * it may not be written; -ENOMEM; -EIO; -EINTR: the caller is to end; or a pager's error. */
 int aspace_write(struct aspace *as, vaddr_t va, const void *buf, size_t n, bool forced);
 
-/* Call fn for each address space to which a thread refers that waits here for one of its pages: for
-   the self-check, while all threads are stopped. */
+/* A thread that may wait with a reference to an address space that is not its own. aspace_read()
+   and aspace_write() tell so by themselves while they wait; a caller that waits for something else
+   in between, too, does it around the whole. Visits may nest. IPL 0; takes a spinlock. */
+struct aspace_visit {
+    struct list link;
+    struct aspace *as;
+};
+void aspace_visit_begin(struct aspace_visit *v, struct aspace *as);
+void aspace_visit_end(struct aspace_visit *v);
+/* Call fn for the address space of each visit: for the self-check, while all threads are stopped.
+ */
 void aspace_visits(void (*fn)(void *arg, struct aspace *as), void *arg);
 
 #endif

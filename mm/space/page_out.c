@@ -47,8 +47,9 @@
 struct victims {
     pagefile_slot_t slot;
     unsigned room, n; /* slots, pages */
-    unsigned left;    /* PTEs that got a slot that others had already */
-    const struct account *only;
+    unsigned gone;    /* PTEs that got slots */
+    unsigned freed;   /* pages that no other PTE has */
+    const struct quota_count *only;
     struct {
         vaddr_t va;
         pte_t pte;
@@ -62,7 +63,7 @@ static bool may_go(const struct victims *v, pte_t pte)
     const struct page *page = page_of(pte_pfn(pte));
 
     if (!pte_is_private(pte) || page->state != PAGE_ACTIVE || page->flags != 0 ||
-        (v->only && quota_account(page->charge) != v->only))
+        (v->only && quota_counter(page->charge) != v->only))
         return false;
     if (__atomic_load_n(&page->refcnt, __ATOMIC_ACQUIRE) == 1)
         return true;
@@ -96,7 +97,7 @@ static bool visit(struct victims *v, vaddr_t va, pte_t *p, struct tb_gather *g)
     if (written_find(pte_pfn(pte), &slot)) {
         pagefile_share(slot);
         leave_to_slot(p, va, pte, slot, g);
-        v->left++;
+        v->gone++; /* the page goes with its entry in the table: written_sweep() counts it */
         return true;
     }
     if (!pagefile_may_take(page_of(pte_pfn(pte))->charge))
@@ -145,56 +146,59 @@ static __attribute__((noinline)) vaddr_t look_around(struct aspace *as, vaddr_t 
             break;
         va += PAGE_SIZE;
     }
-    count_gone(as, v->left);
+    count_gone(as, v->gone);
+    v->gone = 0;
     tb_gather_flush(&g);
     return va;
 }
 
 /* Give a page that was written to its slot free, if its PTE is still what it was. Mutex exclusive.
  */
-static bool let_go(struct aspace *as, const struct victims *v, unsigned k, struct tb_gather *g)
+static bool let_go(struct aspace *as, struct victims *v, unsigned k, struct tb_gather *g)
 {
     vaddr_t va = v->page[k].va;
     pte_t pte = v->page[k].pte;
     const struct map_entry *e = aspace_lookup_locked(as, va);
     pte_t *p = e && anon_is_pageable(e) ? pt_lookup(&as->pt, va, 3) : NULL;
 
-    if (!p || *p != pte || !may_go(v, pte))
+    /* Of several pages that were noted, the first ones may have taken what the user may have. */
+    if (!p || *p != pte || !may_go(v, pte) || !pagefile_may_take(page_of(pte_pfn(pte))->charge))
         return false;
     pagefile_commit(v->slot + k, page_of(pte_pfn(pte))->charge);
     /* Of two users, the other may leave at any time: then the table's entry goes soon. */
     if (__atomic_load_n(&page_of(pte_pfn(pte))->refcnt, __ATOMIC_RELAXED) > 1)
         written_add(pte_pfn(pte), v->slot + k);
+    else
+        v->freed++;
     leave_to_slot(p, va, pte, v->slot + k, g);
     return true;
 }
 
-/* Give those free whose PTEs are unchanged. Returns their number. */
+/* Give those free whose PTEs are unchanged. Returns how many pages nobody has any more. */
 static __attribute__((noinline)) unsigned let_all_go(struct aspace *as, struct victims *v)
 {
     struct tb_gather g;
-    unsigned freed = 0;
 
     tb_gather_begin(&g, &as->pt.loaded, TB_PROTECT);
     mutex_lock(&as->lock);
     for (unsigned k = 0; k < v->n; k++) {
         if (let_go(as, v, k, &g))
-            freed++;
+            v->gone++;
         else
             pagefile_cancel(v->slot + k);
     }
-    count_gone(as, freed);
+    count_gone(as, v->gone);
     tb_gather_flush(&g);
     mutex_unlock(&as->lock);
-    return freed;
+    return v->freed;
 }
 
-unsigned aspace_page_out(struct aspace *as, vaddr_t *va, const struct account *only)
+unsigned aspace_page_out(struct aspace *as, vaddr_t *va, const struct quota_count *only)
 {
     struct victims v; /* without an initialiser, which would clear all of it */
 
     v.only = only;
-    v.n = v.left = 0;
+    v.n = v.gone = v.freed = 0;
     v.room = pagefile_reserve(PAGEFILE_CLUSTER, &v.slot);
     if (v.room == 0) {
         *va = LAYOUT_USER_TOP;
@@ -206,10 +210,10 @@ unsigned aspace_page_out(struct aspace *as, vaddr_t *va, const struct account *o
     for (unsigned k = v.n; k < v.room; k++)
         pagefile_cancel(v.slot + k);
     if (v.n == 0)
-        return v.left;
+        return 0;
     if (pagefile_write(v.slot, v.n) == 0)
-        return v.left + let_all_go(as, &v);
+        return let_all_go(as, &v);
     for (unsigned k = 0; k < v.n; k++)
         pagefile_retire(v.slot + k);
-    return v.left;
+    return 0;
 }

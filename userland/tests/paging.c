@@ -7,7 +7,7 @@
  *                      N accesses each: a third of the pages private, a third in shared memory, a
  *                      third in a page-file section
  *   paging shared      memory with an object, of each kind, and private memory after forks
- *   paging quota       a user at the limits of memory and of page files
+ *   paging quota       a user at the limits of memory, of files in memory and of page files
  *   paging thrash      more is in use all the time than memory and the page file have
  *   paging fail        the disk fails to read: SIGBUS, SS$_PAGRDERR, or what was written
  *   paging kill        processes are killed while they page
@@ -25,9 +25,11 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chfdef.h>
@@ -465,6 +467,60 @@ static int status_as_user(size_t n)
     return status;
 }
 
+/* More in a file than a user may have in memory of files. */
+static int file_as_user(size_t n)
+{
+    static uint64_t page[PAGE / 8];
+    size_t wrong = 0;
+    char *p;
+    int fd;
+
+    if (setuid(1000))
+        return 3;
+    fd = memfd_create("paging", 0);
+    p = map_file(fd, n);
+    fill_all(p, n, 1);
+    for (size_t k = 0; k < n; k++)
+        wrong += pread(fd, page, PAGE, (off_t)(k * PAGE)) != (ssize_t)PAGE || !matches(page, k, 1);
+    return wrong || count_wrong(p, n, 1) ? 1 : 0;
+}
+
+/* A file that is in a page file is made longer by a write that fails, as there is no room for its
+   last page: neither in memory nor, to make some, in the page file. */
+static int append_as_user(size_t n)
+{
+    static uint64_t page[PAGE / 4];
+    struct stat st = {0};
+    int small, large;
+
+    if (setuid(1000))
+        return 3;
+    small = memfd_create("small", 0);
+    large = memfd_create("large", 0);
+    if (write(small, "what there is", 13) != 13)
+        return 4;
+    for (size_t k = 0; write(large, page, PAGE) == (ssize_t)PAGE; k++)
+        if (k == n)
+            return 5; /* nothing limits it */
+    if (write(small, page, sizeof(page)) != -1)
+        return 6;
+    fstat(small, &st);
+    if (st.st_size != 13)
+        return 7;
+    close(large);
+    return pread(small, page, 100, 0) == 13 && !memcmp(page, "what there is", 13) ? 0 : 8;
+}
+
+static int status_of(int (*fn)(size_t n), size_t n)
+{
+    int status = -1;
+
+    if (fork() == 0)
+        _exit(fn(n));
+    wait(&status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static void quota(void)
 {
     size_t n = memory_pages();
@@ -472,6 +528,8 @@ static void quota(void)
     is(swapon(DEVICE, 0), 0, "a page file");
     is(status_as_user(n * 3 / 4), 0, "a user may have more than half of memory");
     ok(page_file().writes > 0, "%lu of his pages had to go", (unsigned long)page_file().writes);
+    is(status_of(file_as_user, n * 2 / 5), 0, "and a file of more than a quarter of it");
+    is(status_of(append_as_user, n), 0, "a write that fails leaves a file as long as it was");
     ok(WIFSIGNALED(status_as_user(n * 3 / 2)), "but not more than half of it and of the page file");
     ok(is_consistent(), "memory is consistent");
     is(swapoff(DEVICE), 0, "it is closed");
@@ -492,6 +550,7 @@ static int keep_using(uint32_t seed, size_t n)
 static void thrash(void)
 {
     unsigned killed = 0, wrong = 0;
+    time_t begin = time(NULL), first = 0;
 
     is(swapon(DEVICE, 0), 0, "a page file");
     for (unsigned k = 0; k < PROCESSES; k++)
@@ -501,11 +560,11 @@ static void thrash(void)
         int status = 0;
 
         wait(&status);
-        if (WIFSIGNALED(status))
-            killed++;
-        else
-            wrong += status != 0;
+        if (WIFSIGNALED(status) && killed++ == 0)
+            first = time(NULL);
+        wrong += !WIFSIGNALED(status) && status != 0;
     }
+    diag("the first one ended after %ld s", (long)(first - begin));
     ok(killed > 0 && killed < PROCESSES, "%u of %u processes had to end", killed, PROCESSES);
     is(wrong, 0, "the others came to their ends");
     ok(is_consistent(), "memory is consistent");
