@@ -1,4 +1,4 @@
-/* Texts of those error numbers that the start of a program can return. */
+/* Texts of those error numbers that the start of a program, or a mount at boot, can return. */
 #include "kernel/base/error_text.h"
 
 #include "kernel/base/errno.h"
@@ -36,6 +36,10 @@ const char *error_text(int error)
         return "too many levels of symbolic links";
     case ENAMETOOLONG:
         return "file name too long";
+    case EROFS:
+        return "nothing can be written there";
+    case EUCLEAN:
+        return "the file system is damaged";
     default:
         return NULL;
     }

@@ -23,7 +23,7 @@ const struct topic topics[] = {
      "  dgblsc NAME                   deletes a permanent global section\n"
      "  define /JOB NAME VALUE        a logical name for this shell and its children;\n"
      "                                /GROUP, /SYSTEM for others; deassign /JOB NAME\n"
-     "  runas USER COMMAND            runs a command as another user\n"
+     "  runas --uic '[g,m]' COMMAND   runs a command as another user\n"
      "  rad DOMAIN -- COMMAND         runs a command in a memory domain\n"
      "  ls /bin                       these, and the usual: ls, vi, awk, less, top\n"
      "help logical_names says more of define and deassign.\n"},
