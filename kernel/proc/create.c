@@ -4,6 +4,7 @@
 
 #include "arch/alpha/hw/switch.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/statedef.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/lnm/lnm.h"
@@ -92,7 +93,9 @@ static void wait_until_woken(void)
 
     while (interrupted) {
         interrupted = false;
+        __atomic_store_n(&uthread_self()->vms_wait, SCH$C_HIB, __ATOMIC_RELAXED);
         (void)event_hibernate(o, &interrupted);
+        __atomic_store_n(&uthread_self()->vms_wait, 0, __ATOMIC_RELAXED);
         if (interrupted)
             process_return_slow();
     }

@@ -540,7 +540,7 @@ static void hibernation(void)
               "one that is to hibernate");
     usleep(50000);
     ok(stat("/tmp/out6", &st) == 0 && st.st_size == 0, "has its files and has not begun");
-    is(jpi(pid, JPI$_STATE), SCH$C_LEF, "it waits");
+    is(jpi(pid, JPI$_STATE), SCH$C_HIB, "it hibernates");
     is_status(sys$suspnd(&pid), SS$_NORMAL, "it is suspended meanwhile");
     is_status(sys$wake(&pid, 0), SS$_NORMAL, "it is woken");
     is_status(sys$resume(&pid), SS$_NORMAL, "and resumed");
