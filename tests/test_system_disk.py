@@ -279,7 +279,7 @@ def test_changes(tmp_path: Path) -> None:
     assert re.search(r"^GBLSECTIONS +5000 +4096 ", text, re.M)
     for name, use in (("vda1", "configuration"), ("vda2", "files"), ("vda3", "page file")):
         assert re.search(rf"^{name} .*system disk: {use}$", text, re.M)
-    assert re.search(r"^ +/dev/vda3 .*system disk$", text, re.M)
+    assert re.search(r"^ +/dev/vda3 .*\n  It is on the system disk\.$", text, re.M)
     # They count at the next boot.
     done = guest(
         disk,

@@ -229,10 +229,11 @@ static void timers(void)
     ok(handle && second && handle != second, "two numbers");
     is(lib$show_timer(&handle, 0, show, 7), 5, "shown by a routine");
     ok(strncmp(shown, "7 ELAPSED:    0 00:00:", 22) == 0 && strstr(shown, "  CPU: 00:00:") &&
-           strstr(shown, "  BUFIO: 0  DIRIO: 0  FAULTS: "),
+           strstr(shown, "  BUFIO: ") && strstr(shown, "  DIRIO: 0  FAULTS: "),
        "\"%s\"", shown);
     is(lib$show_timer(&handle, &buffered, show, 8), 5, "one of them");
-    is_str(shown, "8 BUFIO: 0", "buffered operations");
+    ok(strncmp(shown, "8 BUFIO: ", 9) == 0 && atoi(shown + 9) > 0,
+       "buffered operations: lines of this test, %s", shown);
     is(lib$stat_timer(&code, &elapsed, &handle), SS$_NORMAL, "as a number");
     ok(elapsed <= 0 && elapsed > -600000000, "a delta");
     is(lib$stat_timer(&cpu, &hundredths, &handle), SS$_NORMAL, "CPU time");

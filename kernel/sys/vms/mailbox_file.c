@@ -34,18 +34,13 @@ static uint32_t own_pid(void)
 
 static long error_of(cond_t status)
 {
-    switch (status) {
-    case SS$_MBTOOSML:
+    if (status == SS$_MBTOOSML)
         return -EMSGSIZE;
-    case SS$_MBFULL:
+    if (status == SS$_MBFULL)
         return -EAGAIN;
-    case SS$_INSFMEM:
+    if (status == SS$_INSFMEM)
         return -ENOMEM;
-    case SS$_ACCVIO:
-        return -EFAULT;
-    default:
-        return -EPIPE;
-    }
+    return status == SS$_ACCVIO ? -EFAULT : -EPIPE;
 }
 
 static long mailbox_file_read(struct file *f, vaddr_t ubuf, size_t n)
