@@ -271,7 +271,7 @@ def test_slow_ide_leaves_processor_idle(tmp_path: Path) -> None:
 
 def test_fast_io_silent(disk: Path) -> None:
     options = ["--disk", str(disk)]
-    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=30000"]
+    options += ["--disk-fault", "throttling.bps-read=1,throttling.bps-read-max=45000"]
     done = run_guest("/tests/fast_io", "silent", options=options, timeout=600).expect(0)
     check_tap(done.text)
 
