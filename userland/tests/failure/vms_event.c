@@ -144,7 +144,7 @@ static bool is_at_rest(void)
                     {0, 0, 0, 0}};
 
     return sys$getjpiw(EFN$C_ENF, &made, 0, items, 0, 0, 0) != SS$_NORMAL ||
-           (strcmp(name, "/tests/failure") != 0 && state == SCH$C_LEF);
+           (strcmp(name, "/tests/failure") != 0 && (state == SCH$C_LEF || state == SCH$C_HIB));
 }
 
 static void end_made(void)
