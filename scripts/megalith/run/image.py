@@ -22,6 +22,7 @@ Files = dict[str, tuple[int, bytes]]
 CONFIG = "boot/config"  # instead of what the system disk has
 OVERRIDE = "boot/override"  # beside it, for this boot
 COMMAND_LINE = "boot/cmdline"
+PROGRAM = re.compile(r"/((?:tests|bench)/\w+)")
 STARTUP = "etc/startup"  # the start-up script, which runs before the command
 # The script has no input, and its output is none of the command's.
 RUN_STARTUP = (
@@ -72,7 +73,7 @@ def _texts(command: list[str], additions: list[tuple[Path, str]]) -> str:
 
 def named_programs(command: list[str], additions: list[tuple[Path, str]]) -> set[str]:
     """Programs of /tests and /bench that the command names, or a script that is added."""
-    return set(re.findall(r"/((?:tests|bench)/\w+)", _texts(command, additions)))
+    return set(PROGRAM.findall(_texts(command, additions)))
 
 
 def is_program(name: str) -> bool:
@@ -85,14 +86,26 @@ def sources_of(name: str) -> list[Path]:
     return [*place.parent.glob(f"{place.name}.c"), *place.glob("*.c")]
 
 
+def _strings_of(name: str) -> str:
+    """The strings in the sources of a program, a line each."""
+    texts = [path.read_text() for path in sources_of(name)]
+    return "\n".join(s for text in texts for s in re.findall(r'"[^"\n]+"', text))
+
+
 def test_programs(options: argparse.Namespace, command: list[str]) -> set[str]:
-    """The programs of /tests and /bench that this run needs besides those of the image."""
+    """The programs of /tests and /bench that this run needs besides those of the image: those that
+    are named, and those that their sources name."""
     if options.tests:
         folders = (TOP / "userland/tests", TOP / "userland/bench")
         named = {f"{path.parent.name}/{path.stem}" for f in folders for path in f.iterdir()}
-    else:
-        named = named_programs(command, options.additions)
-    return set(filter(is_program, named))
+        return set(filter(is_program, named))
+    found: set[str] = set()
+    more = set(filter(is_program, named_programs(command, options.additions)))
+    while more:
+        found |= more
+        named = {n for name in more for n in PROGRAM.findall(_strings_of(name))}
+        more = set(filter(is_program, named)) - found
+    return found
 
 
 @cache
@@ -112,8 +125,7 @@ def built(options: argparse.Namespace, command: list[str], tests: set[str]) -> F
     unknown = any(head.startswith(b"\x7fELF") for head in _heads(options.additions))
     if not _for_tests() or not command or unknown:
         return files
-    strings = [re.findall(r'"[^"\n]+"', p.read_text()) for name in tests for p in sources_of(name)]
-    text = _texts(command, options.additions) + "\n".join(map("\n".join, strings))
+    text = "\n".join([_texts(command, options.additions), *map(_strings_of, tests)])
     kept = {f"bin/{word}" for word in {"sh", *re.findall(r"\w+", text.lower())}} | tests
     return {
         name: file
