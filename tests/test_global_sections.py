@@ -64,7 +64,8 @@ def test_show_section_knows_each_kind(tmp_path: Path) -> None:
     assert re.search(r"^PORTS +0 +8 +8  PFN +0 +0$", brief, re.M)
     assert re.search(r"^RESIDENT +SYSGBL +2048 +0  FLUID +1 +0$", brief, re.M)
     costs = re.findall(
-        r"its pages\s+(\d+)\s+global\s+page\s+table\s+entries,\s+(\d+)\s+bytes\s+nonpaged\s+pool,\s+(\d+)\s+paged",
+        r"its pages\s+(\d+)\s+global\s+page\s+table\s+entries,"
+        r"\s+(\d+)\s+bytes\s+nonpaged\s+pool,\s+(\d+)\s+paged",
         brief,
     )
     paged, ports, resident = [[int(n) for n in line] for line in costs]

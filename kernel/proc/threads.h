@@ -58,7 +58,7 @@ struct thread_sums {
 void thread_sums_add(struct thread_sums *sum, const struct thread *t);
 /* Those of p, with its ended threads: of its THREADS_SUMMED oldest threads, *more (or NULL): there
  * are others. Table lock held. */
-#define THREADS_SUMMED 32u
+#define THREADS_SUMMED 24u
 struct thread_sums threads_sums_locked(const struct process *p, bool *more);
 /* Those of the current process; of the process with this pid and start, false: there is none. All
  * threads are counted. IPL 0, no lock. */
