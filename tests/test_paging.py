@@ -8,6 +8,7 @@ import pytest
 from lib import swap
 from lib.guest import run_guest
 from lib.tap import check_tap
+from test_ext4 import DEFAULT, make_image
 
 MIB = 1 << 20
 MEMORY = 96 * MIB
@@ -80,6 +81,17 @@ def test_killed(tmp_path: Path) -> None:
 def test_full(tmp_path: Path) -> None:
     console = run(swap.make(tmp_path / "swap", MEMORY), "full")
     assert "out of memory, killed" in console
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_calls(tmp_path: Path, cpus: int) -> None:
+    """exec from a disk, and reads and writes of files there, beside processes that page."""
+    files = make_image(tmp_path / "files", None, "-O", DEFAULT)
+    options = ["--disk", str(swap.make(tmp_path / "swap", 8 * MEMORY)), "--disk", str(files)]
+    done = run_guest(
+        "/tests/paging_calls", "20", smp=cpus, memory="96M", options=options, timeout=300
+    )
+    check_tap(done.expect(0).text)
 
 
 def test_show(tmp_path: Path) -> None:

@@ -73,7 +73,12 @@ def test_the_registry_alone_decides(options, expected, freed):
         assert seen["picked_up"] == 0
     else:
         assert seen["picked_up"] > 0
-    assert (seen["global_valid"] > 0) == (not alloc and not shared)
+    # With shared tables only a process that was interrupted between its access and its fault finds
+    # its page valid.
+    if shared and not alloc:
+        assert seen["global_valid"] <= seen["touched"] // 10
+    else:
+        assert (seen["global_valid"] > 0) == (not alloc)
     # Granularity hints: the largest for all pages that were allocated, none else.
     assert seen["large"] == (PAGES if alloc else 0)
     if freed is None:

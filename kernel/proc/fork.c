@@ -15,7 +15,6 @@
 #include "kernel/proc/creds.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/ids.h"
-#include "kernel/proc/page_file.h"
 #include "kernel/proc/pidfd.h"
 #include "kernel/proc/proc_private.h"
 #include "kernel/proc/program_path.h"
@@ -162,11 +161,8 @@ static struct aspace *aspace_for(struct process *self, uint64_t flags, vaddr_t u
 {
     vaddr_t soon[] = {usp ? usp : user_frame_of(current_hw)->usp, child_tid};
     unsigned n = flags & CLONE_CHILD_SETTID ? 2 : 1;
-    struct aspace *as = aspace_fork_writing(self->aspace, soon, n);
 
-    while (unlikely(!as) && !thread_killed() && page_out_wait())
-        as = aspace_fork_writing(self->aspace, soon, n);
-    return as;
+    return aspace_fork_writing(self->aspace, soon, n);
 }
 
 /* A child with everything except a thread. NULL with *err: memory is short, or too many

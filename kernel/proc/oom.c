@@ -12,8 +12,11 @@
  *
  * The fault is not resolved here. Its process goes back to user mode and faults again; until what a
  * killed process held is free, that ends here again and waits for a tick. So nothing waits with a
- * lock held, and each round looks at the situation anew. Calls never come here: they fail with an
- * error, some after they have waited for the pager too.
+ * lock held, and each round looks at the situation anew.
+ *
+ * A system call that got no memory has done nothing, and is made again when the pager has freed
+ * some, AGAIN_MOST times at most: other reasons for ENOMEM are not told apart. It then fails, and
+ * no process ends for it.
  *
  * A pass over all processes drops the table lock after each portion, and one thread at a time makes
  * it; the others only wait.
@@ -32,6 +35,8 @@
 #define ROUNDS_WAIT   100u     /* without a shortage that can be seen, before a process is chosen */
 #define ROUNDS_DYING  2000u    /* for processes that are ending, before another one is chosen */
 #define ROUNDS_MAPPED 20000u   /* that only took pages away that programs may be using */
+#define AGAIN_MOST    100u     /* calls made again in turn, before one fails */
+#define AGAIN_GAP     1000000000u
 #define ROUNDS_GAP    (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
 
 struct choice {
@@ -198,4 +203,19 @@ void process_no_memory(void)
     }
     if (!signal_is_pending())
         (void)thread_sleep_until(clock_ns() + ROUND_NS, WAIT_INTERRUPTIBLE);
+}
+
+bool process_call_again(void)
+{
+    struct process *p = process_self();
+    uint64_t now = clock_ns();
+    bool again;
+
+    if (!page_out_active() || thread_killed())
+        return false;
+    if (now - p->again_ns > AGAIN_GAP)
+        p->again = 0;
+    again = p->again++ < AGAIN_MOST && page_out_wait();
+    p->again_ns = clock_ns();
+    return again;
 }

@@ -447,7 +447,7 @@ enum page_out_result page_out_wait_result(void)
     struct page_out_news was = {.freed = __atomic_load_n(&freed, __ATOMIC_ACQUIRE),
                                 .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
                                 .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
-    bool refused = quota_take_refusal(); /* by a limit */
+    bool refused = quota_take_refusal();
 
     was.full = page_out_user_full(&was.wanted);
     if (!page_out_active() || thread_self()->failure)

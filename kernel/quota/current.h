@@ -17,10 +17,10 @@ static inline void quota_note_refused(const struct quota_count *c, uint64_t n)
 {
     thread_self()->refused_by = (uint16_t)quota_number(c);
     thread_self()->refused_pages = (uint32_t)n;
-    thread_self()->refused = n != 0;
+    thread_self()->refused = true;
 }
 
-/* Has a limit refused pages to the current thread since the last call? */
+/* Have pages been refused to the current thread since the last call? */
 static inline bool quota_take_refusal(void)
 {
     bool refused = thread_self()->refused;

@@ -66,7 +66,7 @@ struct thread {
     uint8_t settling; /* does at its end what others wait for: no wait for a mutex is cut short; own
                          thread */
     uint8_t no_faults;      /* an access to user memory that faults fails at once; own thread */
-    uint8_t refused;        /* a limit has refused pages, and no wait has followed; own thread */
+    uint8_t refused;        /* pages were refused, and no wait has followed; own thread */
     uint16_t refused_by;    /* number of the counter that refused pages last; own thread */
     uint32_t refused_pages; /* how many; 0: the last allocation that failed, failed for the system's
                                shortage; own thread */

@@ -605,7 +605,7 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
             err = pager_wait_unlock(o, offset, ipl, NULL);
         else
             err = pager_request_unlock(o, offset, access | MAP_R, ipl);
-        if (unlikely(err == -ENOMEM || err == -ENOSPC) && is_pageable(o) &&
+        if (unlikely(err == -ENOMEM || (err == -ENOSPC && is_pageable(o))) &&
             object_wait_for_memory && object_wait_for_memory())
             err = 0;
         if (err && err != -EAGAIN)

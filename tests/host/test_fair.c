@@ -5,24 +5,7 @@
  * and preemption as in the kernel: the service that each gets is compared with the ideal one at all
  * times, and the time from a wake-up to running is measured.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "kernel/sched/fair.h"
-#include "userland/lib/include/tap.h"
-
-#define TICK 244141u
-#define US   250u /* cycles */
-
-static uint64_t seed = 0x2545F4914F6CDD1D;
-
-static uint64_t rnd(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
+#include "tests/host/fair_world.h"
 
 /* ---- the simulated CPU ---- */
 

@@ -3,21 +3,7 @@
  * The balance of several CPUs by the fair rule, in a simulation: from any beginning the loads
  * become even with few moves, and each user gets its share.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "kernel/sched/fair.h"
-#include "userland/lib/include/tap.h"
-
-static uint64_t seed = 0x2545F4914F6CDD1D;
-
-static uint64_t rnd(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
+#include "tests/host/fair_world.h"
 
 /* ---- several CPUs ---- */
 

@@ -460,7 +460,24 @@ stack_overflow:
 .Lposix_error:
     subq zero, v0, v0
     lda a3, 1
+    lda t0, -ASM_ENOMEM(v0)
+    bne t0, .Lsyscall_exit
+    jsr ra, process_call_again
+    bne v0, .Lcall_again
+    lda v0, ASM_ENOMEM
+    lda a3, 1
     br .Lsyscall_exit
+
+/* There is memory again: the call is made once more. */
+.Lcall_again:
+    ldq v0, TF_ORIG_V0(sp)
+    ldq a0, TF_A0(sp)
+    ldq a1, TF_A1(sp)
+    ldq a2, TF_A2(sp)
+    ldq a3, TF_ORIG_A3(sp)
+    ldq a4, TF_A4(sp)
+    ldq a5, TF_A5(sp)
+    br .Lcall
 
 /* A number above those of POSIX calls: a service, or no call at all. */
 .Lvms_call:
@@ -529,6 +546,12 @@ syscall_full:
     lda t0, 1
     stq v0, TF_V0(sp)
     stq t0, TF_A3(sp)
+    lda t0, -ASM_ENOMEM(v0)
+    bne t0, 2f
+    jsr ra, process_call_again
+    beq v0, 2f
+    LOAD_S
+    br .Lcall_again
 2:  br .Luser_exit_full
 
 /*

@@ -10,30 +10,44 @@
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
 
-void ext4_lines_init(struct ext4_lines *l, const struct block_volume *v)
+int ext4_lines_init(struct ext4_lines *l, const struct block_volume *v)
 {
+    struct ext4_index *index;
+
     l->volume = v;
     l->bytes = v->sectors * v->disk->sector_bytes;
     l->account = pool_account();
     list_init(&l->order);
     list_init(&l->held);
+    index = pgd_alloc_charged(sizeof(*index), l->account);
+    if (!index)
+        return -ENOMEM;
+    memset(index, 0, sizeof(*index));
     for (unsigned k = 0; k < EXT4_LINES; k++) {
-        list_init(&l->head[k]);
-        list_init(&l->line[k].link);
-        list_add_tail(&l->order, &l->line[k].order);
+        list_init(&index->head[k]);
+        list_init(&index->line[k].link);
+        list_add_tail(&l->order, &index->line[k].order);
     }
+    l->index = index;
+    return 0;
 }
 
 void ext4_lines_free(struct ext4_lines *l)
 {
+    struct ext4_index *index = l->index;
+
+    if (!index)
+        return;
     for (unsigned k = 0; k < EXT4_LINES; k++)
-        if (l->line[k].data)
-            pgd_free_charged(l->line[k].data, EXT4_LINE, l->account);
+        if (index->line[k].data)
+            pgd_free_charged(index->line[k].data, EXT4_LINE, l->account);
+    l->index = NULL;
+    pgd_free_charged(index, sizeof(*index), l->account);
 }
 
 static struct list *head_of(struct ext4_lines *l, uint64_t number)
 {
-    return &l->head[(number ^ number >> 8) & (EXT4_LINES - 1)];
+    return &l->index->head[(number ^ number >> 8) & (EXT4_LINES - 1)];
 }
 
 static struct ext4_line *find(struct ext4_lines *l, uint64_t number)
@@ -223,7 +237,7 @@ void ext4_lines_set_placed(struct ext4_lines *l)
 void ext4_lines_forget(struct ext4_lines *l)
 {
     for (unsigned k = 0; k < EXT4_LINES; k++) {
-        struct ext4_line *line = &l->line[k];
+        struct ext4_line *line = &l->index->line[k];
 
         list_remove(&line->link);
         list_init(&line->link);
@@ -236,7 +250,10 @@ void ext4_lines_forget(struct ext4_lines *l)
 
 void ext4_lines_census(struct census *c, const struct ext4_lines *l)
 {
+    if (!l->index)
+        return;
+    census_explain(c, CENSUS_PAGED, sizeof(*l->index), 1);
     for (unsigned k = 0; k < EXT4_LINES; k++)
-        if (l->line[k].data)
+        if (l->index->line[k].data)
             census_explain(c, CENSUS_PAGED, EXT4_LINE, 1);
 }

@@ -20,13 +20,19 @@ struct block_volume;
 struct census;
 
 struct ext4_line {
-    struct list link;  /* of ext4_lines.head, if data is valid */
+    struct list link;  /* of ext4_index.head, if data is valid */
     struct list order; /* of ext4_lines.order, or .held */
     uint64_t number;   /* of the line in the volume */
     uint8_t *data;     /* EXT4_LINE bytes of paged pool; NULL: there was no need or no memory yet */
     uint8_t checked;   /* which of its parts were found good (ext4_lines_set_checked) */
     uint8_t changed;   /* which of its parts the running transaction has changed */
     uint8_t logged;    /* which of its parts the journal has, and their places have not */
+};
+
+/* In paged pool: nonpaged pool has so many bytes in one piece only while memory is plentiful. */
+struct ext4_index {
+    struct list head[EXT4_LINES]; /* by number */
+    struct ext4_line line[EXT4_LINES];
 };
 
 struct ext4_lines {
@@ -36,13 +42,12 @@ struct ext4_lines {
     struct list order;                 /* those not held, the one last asked for at the end */
     struct list held;                  /* those with parts that are changed or logged */
     uint32_t nheld;
-    struct list head[EXT4_LINES]; /* by number */
-    struct ext4_line line[EXT4_LINES];
+    struct ext4_index *index; /* constant until it is freed */
 };
 
-/* l is all zeroes. Nothing is read; no memory is taken. */
-void ext4_lines_init(struct ext4_lines *l, const struct block_volume *v);
-/* Free all memory. */
+/* l is all zeroes. Nothing is read. 0; -ENOMEM. IPL 0. */
+int ext4_lines_init(struct ext4_lines *l, const struct block_volume *v);
+/* Free all memory, if there is any. */
 void ext4_lines_free(struct ext4_lines *l);
 /* Copy n bytes at an offset. 0; -EUCLEAN: they are not all on the volume; -EIO; -ENOMEM; -EINTR:
  * the thread is to end. buf is written to only if the result is 0, or n exceeds a line. */

@@ -349,7 +349,6 @@ static void init(struct ext4 *m, const struct block_volume *v)
     wait_queue_init(&m->quiet, "ext4 quiet");
     wait_queue_init(&m->back, "ext4 stores");
     wait_queue_init(&m->advance, "ext4 written");
-    ext4_lines_init(&m->lines, v);
 }
 
 /* Nobody else mounts this volume from now on. The first one fills in the table of checksums. */
@@ -427,7 +426,9 @@ int ext4_create(const struct block_volume *v, unsigned flags, struct fs **out)
     memset(m, 0, sizeof(*m));
     m->account = account;
     init(m, v);
-    err = claim(m);
+    err = ext4_lines_init(&m->lines, v);
+    if (!err)
+        err = claim(m);
     if (!err && (err = begin(m, flags)) != 0) {
         mutex_lock(&mounts_lock);
         list_remove(&m->mounted);
