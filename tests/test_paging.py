@@ -11,14 +11,14 @@ from lib.tap import check_tap
 from test_ext4 import DEFAULT, make_image
 
 MIB = 1 << 20
-MEMORY = 96 * MIB
+MEMORY = 64 * MIB
 
 
 def run(image: Path, *words: str, cpus: int = 1, options: list[str] | None = None) -> str:
     """What a mode of userland/tests/paging.c has said, in a machine with little memory."""
     disk = ["--disk", str(image), *(options or [])]
     done = run_guest(
-        "/tests/paging", *words, smp=cpus, memory="96M", options=disk, timeout=300
+        "/tests/paging", *words, smp=cpus, memory=f"{MEMORY // MIB}M", options=disk, timeout=300
     ).expect(0)
     check_tap(done.text)
     return done.console
@@ -36,7 +36,7 @@ def test_one(tmp_path: Path) -> None:
     run(image, options=["--disk", str(blank)])
 
 
-@pytest.mark.parametrize("cpus, accesses, times", [(1, 1000, 4), (4, 2500, 4), (4, 2500, 8)])
+@pytest.mark.parametrize("cpus, accesses, times", [(1, 1000, 4), (4, 1500, 8)])
 def test_load(tmp_path: Path, cpus: int, accesses: int, times: int) -> None:
     """Four processes with three threads each; the header is that of another machine."""
     image = swap.make(tmp_path / "swap", 16 * MEMORY, page=4096, bad=(40, 41, 9000))
@@ -89,7 +89,7 @@ def test_calls(tmp_path: Path, cpus: int) -> None:
     files = make_image(tmp_path / "files", None, "-O", DEFAULT)
     options = ["--disk", str(swap.make(tmp_path / "swap", 8 * MEMORY)), "--disk", str(files)]
     done = run_guest(
-        "/tests/paging_calls", "20", smp=cpus, memory="96M", options=options, timeout=300
+        "/tests/paging_calls", "20", smp=cpus, memory=f"{MEMORY // MIB}M", options=options, timeout=300
     )
     check_tap(done.expect(0).text)
 
