@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -89,9 +90,25 @@ def test_calls(tmp_path: Path, cpus: int) -> None:
     files = make_image(tmp_path / "files", None, "-O", DEFAULT)
     options = ["--disk", str(swap.make(tmp_path / "swap", 8 * MEMORY)), "--disk", str(files)]
     done = run_guest(
-        "/tests/paging_calls", "20", smp=cpus, memory=f"{MEMORY // MIB}M", options=options, timeout=300
+        "/tests/paging_calls",
+        "20",
+        smp=cpus,
+        memory=f"{MEMORY // MIB}M",
+        options=options,
+        timeout=300,
     )
     check_tap(done.expect(0).text)
+
+
+def test_limits_above_memory(tmp_path: Path) -> None:
+    """FREELIM and FREEGOAL beyond all memory: nothing goes while most of it is free."""
+    image = swap.make(tmp_path / "swap", 64 * MIB)
+    options = ["--disk", str(image), "--set", "FREELIM=134217728", "--set", "FREEGOAL=134217728"]
+    script = "swapon /dev/vda && sleep 1 && show memory /files"
+    done = run_guest(
+        "/bin/sh", "-c", script, memory="512M", options=options, users_image=True
+    ).expect(0)
+    assert re.search(r"^  /dev/vda +(\d+) +\1 +0 +0 +0 +0$", done.text, re.M), done.text
 
 
 def test_show(tmp_path: Path) -> None:

@@ -63,7 +63,9 @@
 #define TICK_NS      2000000u /* between two looks at the free pages, while there is a page file */
 #define CLOSE_ROUNDS 4u       /* over all spaces, before a page file that is in use still stays */
 
-/* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. */
+/* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. At most
+   a quarter and half of memory: with more the pager would take away what programs are using, and
+   never end. */
 #define LIMIT_SHIFT 6
 #define LIMIT_LEAST 256u
 #define LIMIT_MOST  4096u
@@ -72,6 +74,7 @@ static struct wait_queue work = WAIT_QUEUE_INIT("pager", work);
 static struct wait_queue news = WAIT_QUEUE_INIT("pages freed", news);
 static struct wait_queue ends = WAIT_QUEUE_INIT("space end", ends);
 static bool started;      /* constant after boot */
+static uint64_t memory;   /* pages; constant after boot */
 static bool called;       /* atomic */
 static uint64_t freed;    /* pages so far; atomic */
 static uint64_t verdicts; /* how often none could be freed; atomic */
@@ -103,13 +106,10 @@ void page_out_look(void)
 static uint64_t limit(void)
 {
     int64_t n = sysparam(SYSPARAM_FREELIM);
-    struct page_stats s;
 
-    if (n < 0) {
-        page_stats(&s);
-        n = (int64_t)MIN(MAX(s.total >> LIMIT_SHIFT, LIMIT_LEAST), LIMIT_MOST);
-    }
-    return fluid_minimum() + quota_page_floor() + (uint64_t)n;
+    return fluid_minimum() + quota_page_floor() +
+           (n < 0 ? MIN(MAX(memory >> LIMIT_SHIFT, LIMIT_LEAST), LIMIT_MOST)
+                  : MIN((uint64_t)n, memory / 4));
 }
 
 static uint64_t goal(void)
@@ -117,7 +117,7 @@ static uint64_t goal(void)
     int64_t n = sysparam(SYSPARAM_FREEGOAL);
     uint64_t low = limit(), floor = fluid_minimum() + quota_page_floor();
 
-    return n < 0 ? low + (low - floor) / 2 : MAX(low, floor + (uint64_t)n);
+    return n < 0 ? low + (low - floor) / 2 : MAX(low, floor + MIN((uint64_t)n, memory / 2));
 }
 
 /* ---- address spaces ---- */
@@ -592,9 +592,12 @@ static void pager(void *arg)
 void page_out_boot(void)
 {
     struct thread *t, *end;
+    struct page_stats s;
 
     if (!block_disk(0))
         return;
+    page_stats(&s);
+    memory = s.total;
     t = thread_create("pager", pager, NULL, PRIO_NORMAL + 4);
     end = thread_create("space end", end_spaces, NULL, PRIO_NORMAL + 4);
     if (!t || !end) {
