@@ -3,6 +3,7 @@
 #include "kernel/fs/notify.h"
 #include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
+#include "mm/object/object.h"
 
 /*
  * The position is read and changed under the inode's mutex. If the open file has several references
@@ -43,9 +44,13 @@ long regular_written(struct file *f, long r)
 {
     int err = 0;
 
-    if (r > 0 && unlikely(f->flags & O_DSYNC))
+    if (r <= 0 || likely(!(f->flags & O_DSYNC)))
+        return r;
+    do
         err = regular_sync(f, (f->flags & O_SYNC) != O_SYNC);
-    return err ? err : r;
+    while (err == -ENOMEM && object_wait_for_memory && object_wait_for_memory());
+    /* Not -ENOMEM, which says that nothing was written. */
+    return err == -ENOMEM ? -EIO : err ? err : r;
 }
 
 static long regular_write(struct file *f, vaddr_t ubuf, size_t n)

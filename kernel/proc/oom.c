@@ -14,15 +14,17 @@
  * killed process held is free, that ends here again and waits for a tick. So nothing waits with a
  * lock held, and each round looks at the situation anew.
  *
- * A system call that got no memory has done nothing, and is made again when the pager has freed
- * some, AGAIN_MOST times at most: other reasons for ENOMEM are not told apart. It then fails, and
- * no process ends for it.
+ * A system call that got no memory and has done nothing (syscall_entry.again) is made again when
+ * the pager has freed some, AGAIN_MOST times at most: other reasons for ENOMEM are not told apart.
+ * It then fails, and no process ends for it.
  *
  * A pass over all processes drops the table lock after each portion, and one thread at a time makes
  * it; the others only wait.
  */
+#include "kernel/base/errno.h"
 #include "kernel/base/printk.h"
 #include "kernel/base/string.h"
+#include "kernel/io/open_flags.h"
 #include "kernel/io/tree.h"
 #include "kernel/proc/page_file.h"
 #include "kernel/proc/proc_private.h"
@@ -35,8 +37,7 @@
 #define ROUNDS_WAIT   100u     /* without a shortage that can be seen, before a process is chosen */
 #define ROUNDS_DYING  2000u    /* for processes that are ending, before another one is chosen */
 #define ROUNDS_MAPPED 20000u   /* that only took pages away that programs may be using */
-#define AGAIN_MOST    100u     /* calls made again in turn, before one fails */
-#define AGAIN_GAP     1000000000u
+#define AGAIN_MOST    100u     /* times that a call is made again before it fails */
 #define ROUNDS_GAP    (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
 
 struct choice {
@@ -205,17 +206,29 @@ void process_no_memory(void)
         (void)thread_sleep_until(clock_ns() + ROUND_NS, WAIT_INTERRUPTIBLE);
 }
 
-bool process_call_again(void)
+/* uthread.again counts how often the call was made so far; the bit of syscall_exit has the return
+ * to user mode begin anew. */
+int process_call_again(void)
 {
-    struct process *p = process_self();
-    uint64_t now = clock_ns();
-    bool again;
+    struct uthread *u = uthread_self();
 
-    if (!page_out_active() || thread_killed())
-        return false;
-    if (now - p->again_ns > AGAIN_GAP)
-        p->again = 0;
-    again = p->again++ < AGAIN_MOST && page_out_wait();
-    p->again_ns = clock_ns();
-    return again;
+    if (!page_out_active() || thread_killed() || u->again >= AGAIN_MOST)
+        return ENOMEM;
+    u->again++;
+    __atomic_fetch_or(&current_hw->syscall_exit, EXIT_AGAIN, __ATOMIC_RELAXED);
+    if (!page_out_wait())
+        return ENOMEM;
+    return signal_is_pending() ? ERESTARTNOINTR : 0;
+}
+
+void process_call_not_again(void)
+{
+    uthread_self()->again = AGAIN_MOST;
+    __atomic_fetch_or(&current_hw->syscall_exit, EXIT_AGAIN, __ATOMIC_RELAXED);
+}
+
+void process_call_over(void)
+{
+    __atomic_fetch_and(&current_hw->syscall_exit, ~EXIT_AGAIN, __ATOMIC_RELAXED);
+    uthread_self()->again = 0;
 }

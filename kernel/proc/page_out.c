@@ -63,9 +63,9 @@
 #define TICK_NS      2000000u /* between two looks at the free pages, while there is a page file */
 #define CLOSE_ROUNDS 4u       /* over all spaces, before a page file that is in use still stays */
 
-/* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. At most
-   a quarter and half of memory: with more the pager would take away what programs are using, and
-   never end. */
+/* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. At
+   most a quarter and half of memory: with more the pager would take away what programs are using,
+   and never end. */
 #define LIMIT_SHIFT 6
 #define LIMIT_LEAST 256u
 #define LIMIT_MOST  4096u

@@ -168,12 +168,9 @@ struct process {
     struct account *alarm_account;
     bool alarm_armed; /* the timer is pending, or its function is about to run */
     bool alarm_rests; /* it has expired, and goes on when the signal is taken (alarm.c) */
-    /* Faults in turn that got no page, and when the last was; calls that were made again, and when
-     * the last was (oom.c). Own threads; a statistic. */
+    /* Faults in turn that got no page, and when the last was (oom.c). Own threads; a statistic. */
     uint32_t short_rounds, short_mapped;
     uint64_t short_ns;
-    uint32_t again;
-    uint64_t again_ns;
     /* rlimit.h; atomic, changed under the table lock. Last: process_alloc() leaves them as they
      * are, for the caller to fill in. */
     struct rlimit limits[RLIMITS];
@@ -402,10 +399,16 @@ void process_return_slow(void);
  * for one that is ending. The caller then returns to user mode, which faults again. IPL 0;
  * waits. */
 void process_no_memory(void);
-/* A system call of the current process failed with -ENOMEM, which means that it has done nothing.
- * True: memory was short, and now there is some: the call is to be made again. IPL 0, no lock;
- * waits for the pager. */
-bool process_call_again(void);
+/* A system call of the current thread failed with -ENOMEM, and has done nothing. 0: memory was
+ * short, and now there is some: it is to be made again. ERESTARTNOINTR: the same, after a signal
+ * that is pending; ENOMEM: it has failed. IPL 0, no lock; waits for the pager. */
+int process_call_again(void);
+/* If the call that the current thread is in returns -ENOMEM, it has done something: it is not to be
+ * made again. Own thread. */
+void process_call_not_again(void);
+/* By process_return_slow, for EXIT_AGAIN: the call is over. */
+#define EXIT_AGAIN 32ul /* bit of hw.syscall_exit */
+void process_call_over(void);
 /* Start the first process; argv is nbytes of words, each but perhaps the last ended by a NUL. A
  * program that cannot be started ends the run with status 126 or 127 in the result record. Boot
  * only. */

@@ -14,6 +14,8 @@ void process_return_slow(void)
         sched_freeze_park();
     if (wanted & ~EXIT_SIGNAL)
         sched_preempt();
+    if (unlikely(wanted & EXIT_AGAIN))
+        process_call_over();
     if (unlikely(wanted & EXIT_CPU_TIME))
         cpu_timers_check();
     if (unlikely(wanted & EXIT_TRACE)) {

@@ -99,8 +99,9 @@ struct uthread {
      * thread makes it the pid (threads.c); table lock. */
     uint32_t tid;
     bool restore_saved; /* sigsuspend: `saved` is to become the mask again; own thread */
-    bool vfork_done;    /* atomic: its vfork child no longer uses the address space */
-    uint8_t vms_wait;   /* SCH$C_ state, while a service of OpenVMS waits, else 0; own thread;
+    uint8_t again;    /* how often its system call was made again for want of memory; own thread */
+    bool vfork_done;  /* atomic: its vfork child no longer uses the address space */
+    uint8_t vms_wait; /* SCH$C_ state, while a service of OpenVMS waits, else 0; own thread;
                            atomic: $GETJPI shows it */
     uint32_t alt_flags; /* the alternate stack, with the next two fields; own thread */
     vaddr_t alt_sp;

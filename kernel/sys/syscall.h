@@ -34,7 +34,8 @@ struct syscall_entry {
         SYS_FUNCTIONS(cond_t, service);
     };
     uint32_t flags;     /* SYS_* */
-    uint32_t arguments; /* number of parameters of the function */
+    uint16_t arguments; /* number of parameters of the function */
+    bool again;         /* if it returns -ENOMEM it has done nothing, and can be made once more */
 };
 
 /* Initialisers of an entry: the number of parameters and the function. A function with another

@@ -9,7 +9,9 @@
  */
 #include "arch/alpha/entry/entry.h"
 #include "kernel/base/abi/megalith/info.h"
+#include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
+#include "kernel/proc/process.h"
 #include "kernel/sys/syscall.h"
 
 /* In the small data area: entry.S adds the offset from GP in the instruction that loads it. */
@@ -47,4 +49,11 @@ void dispatch_boot(void)
 #ifdef MEGALITH_TEST
     posix_dispatch[MEGA_TEST_STAIN_CALL] = (uint64_t)stack_stain;
 #endif
+}
+
+/* A call whose number this is returned -ENOMEM. 0: it is to be made again; else the errno that it
+ * has. IPL 0; waits. By entry.S. */
+int syscall_no_memory(uint64_t number)
+{
+    return number < POSIX_CALLS && posix_calls[number].again ? process_call_again() : ENOMEM;
 }

@@ -462,11 +462,10 @@ stack_overflow:
     lda a3, 1
     lda t0, -ASM_ENOMEM(v0)
     bne t0, .Lsyscall_exit
-    jsr ra, process_call_again
-    bne v0, .Lcall_again
-    lda v0, ASM_ENOMEM
+    ldq a0, TF_ORIG_V0(sp)
+    jsr ra, syscall_no_memory
     lda a3, 1
-    br .Lsyscall_exit
+    bne v0, .Lsyscall_exit
 
 /* There is memory again: the call is made once more. */
 .Lcall_again:
@@ -548,8 +547,10 @@ syscall_full:
     stq t0, TF_A3(sp)
     lda t0, -ASM_ENOMEM(v0)
     bne t0, 2f
-    jsr ra, process_call_again
-    beq v0, 2f
+    ldq a0, TF_ORIG_V0(sp)
+    jsr ra, syscall_no_memory
+    stq v0, TF_V0(sp)
+    bne v0, 2f
     LOAD_S
     br .Lcall_again
 2:  br .Luser_exit_full

@@ -255,7 +255,7 @@ static long requeue_to_lock(const struct word_name *from, const struct word_name
         if (r > 0)
             done++;
     } while (r > 0 && done <= (long)most && !thread_killed());
-    return r < 0 ? r : done;
+    return done ? done : r;
 }
 
 long futex_requeue_pi(vaddr_t from, vaddr_t to, bool shared, int32_t wake, int32_t most,

@@ -338,25 +338,30 @@ static long accept_address(struct file *f, vaddr_t addr, vaddr_t nbytes)
 
 long sys_accept4(uint64_t fd, uint64_t addr, uint64_t nbytes, uint64_t flags)
 {
+    struct file_table *t = process_self()->files;
     struct socket_use u;
     struct file *f;
     long err;
+    int number;
 
     if ((uint32_t)flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
         return -EINVAL;
     err = socket_get(fd, &u);
     if (err)
         return err;
-    err = socket_accept(u.s, u.nonblock, file_flags(flags), &f);
+    err = number = fd_find(t, 0); /* first: a connection that was taken cannot be put back */
+    if (number >= 0)
+        err = socket_accept(u.s, u.nonblock, file_flags(flags), &f);
     fd_put(u.fd);
-    if (err)
-        return err;
-    err = addr ? accept_address(f, addr, nbytes) : 0;
-    if (err) {
+    if (!err && addr && (err = accept_address(f, addr, nbytes)) != 0)
         file_unref(f);
+    if (err) {
+        if (number >= 0)
+            fd_cancel(t, (unsigned)number);
         return err;
     }
-    return install(f, (flags & SOCK_CLOEXEC) != 0);
+    fd_fill(t, f, (unsigned)number, (flags & SOCK_CLOEXEC) != 0);
+    return number;
 }
 
 long sys_accept(uint64_t fd, uint64_t addr, uint64_t nbytes)
