@@ -107,11 +107,9 @@ static inline int take(unsigned flags, enum page_type type, unsigned rad, uint32
     return 0;
 }
 
-/* pages_take(), which notes why pages are refused. */
-static bool take_or_note(struct quota_count *c, int64_t floor, uint64_t n)
+/* Note why n pages were refused. Not inline: it would cost each allocation registers. */
+static bool __attribute__((noinline)) note(const struct quota_count *c, int64_t floor, uint64_t n)
 {
-    if (likely(pages_take(c, floor, n)))
-        return true;
     /* If there are both by now, it was the limit, or it is worth another try as well. */
     if (quota_room(c) < n ||
         __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) >= floor + (int64_t)n)
@@ -119,6 +117,12 @@ static bool take_or_note(struct quota_count *c, int64_t floor, uint64_t n)
     else
         quota_note_refused(c, 0);
     return false;
+}
+
+/* pages_take(), which notes why pages are refused. */
+static inline bool take_or_note(struct quota_count *c, int64_t floor, uint64_t n)
+{
+    return likely(pages_take(c, floor, n)) || note(c, floor, n);
 }
 
 /* take_or_note() for an allocation with one of these flags. *charge: the counter's number. */
@@ -150,7 +154,8 @@ static int __attribute__((noinline)) alloc_special(unsigned flags, enum page_typ
 }
 
 /* page_alloc() after the check for an injected failure. */
-static inline int alloc_one(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)
+static int __attribute__((noinline)) alloc_one(unsigned flags, enum page_type type, unsigned rad,
+                                               pfn_t *out)
 {
     struct account *a = account_self();
     struct quota_count *c = &a->count[QUOTA_PAGES];
