@@ -40,17 +40,21 @@ int regular_sync(struct file *f, bool only_data)
     return before ? before : err;
 }
 
-long regular_written(struct file *f, long r)
+/* Have n bytes on the disk that were just written. n, or an error: not -ENOMEM, which says that
+ * nothing was written. */
+static long __attribute__((noinline)) written_through(struct file *f, long n)
 {
-    int err = 0;
+    int err;
 
-    if (r <= 0 || likely(!(f->flags & O_DSYNC)))
-        return r;
     do
         err = regular_sync(f, (f->flags & O_SYNC) != O_SYNC);
     while (err == -ENOMEM && object_wait_for_memory && object_wait_for_memory());
-    /* Not -ENOMEM, which says that nothing was written. */
-    return err == -ENOMEM ? -EIO : err ? err : r;
+    return err == -ENOMEM ? -EIO : err ? err : n;
+}
+
+long regular_written(struct file *f, long r)
+{
+    return r > 0 && unlikely(f->flags & O_DSYNC) ? written_through(f, r) : r;
 }
 
 static long regular_write(struct file *f, vaddr_t ubuf, size_t n)

@@ -47,7 +47,8 @@ static inline void let_go(struct file_table *t, struct hold h)
 #define SET(x_, v_) __atomic_store_n(&(x_), (v_), __ATOMIC_RELAXED)
 
 /* The chunk of fd, NULL: there is none, or the table is small. */
-static struct fd_chunk *chunk_of(const struct file_table *t, uint64_t fd)
+static inline __attribute__((always_inline)) struct fd_chunk *chunk_of(const struct file_table *t,
+                                                                       uint64_t fd)
 {
     const struct fd_directory *more;
 
@@ -132,7 +133,7 @@ static inline void take(struct file_table *t, struct fd_chunk *c, unsigned fd)
     if (c->count == 0 && fd >= FD_CHUNK)
         t->more->nempty--;
     SET(c->count, c->count + 1);
-    if (fd >= FD_CHUNK)
+    if (unlikely(fd >= FD_CHUNK))
         SET(t->nfar, t->nfar + 1);
     if (~c->used[word])
         return;
@@ -159,7 +160,7 @@ static inline struct fd_chunk *release(struct file_table *t, struct fd_chunk *c,
         note_full(t->more, fd / FD_CHUNK, false);
     c->full &= ~(1u << word);
     SET(c->count, c->count - 1);
-    if (fd >= FD_CHUNK)
+    if (unlikely(fd >= FD_CHUNK))
         SET(t->nfar, t->nfar - 1);
     if (c->count > 0 || fd < FD_CHUNK)
         return NULL;
@@ -397,7 +398,7 @@ static void copy_word(struct file_table *t, struct file_table *from, unsigned fd
         t->more->nempty--;
     c->used[fd % FD_CHUNK / 64] = used;
     c->count += bit_count(used);
-    if (fd >= FD_CHUNK)
+    if (unlikely(fd >= FD_CHUNK))
         t->nfar += bit_count(used);
     if (~used)
         return;

@@ -222,6 +222,7 @@ def main() -> int:
         "heaps": [],
     }
     data |= page.load(path) if path.exists() else {}
+    loaded = dict(data)
     chosen = arguments.names or list(QUICK if arguments.quick else PARTS)
     some = [n for n in chosen if n in programs] or (["calls"] if arguments.quick else [])
     kept = []
@@ -268,7 +269,10 @@ def main() -> int:
     except (BenchError, ProgramError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    page.dump(data, path)
+    # What scripts/linux-base has measured meanwhile stays.
+    now = page.load(path) if path.exists() else {}
+    measured = {name: value for name, value in data.items() if value is not loaded.get(name)}
+    page.dump(loaded | now | measured, path)
     return 0 if all(kept) else 1
 
 
