@@ -84,11 +84,13 @@ def test_full(tmp_path: Path) -> None:
     assert "out of memory, killed" in console
 
 
-@pytest.mark.parametrize("cpus", [1, 4])
-def test_calls(tmp_path: Path, cpus: int) -> None:
-    """exec from a disk, and reads and writes of files there, beside processes that page."""
+@pytest.mark.parametrize("cpus, limit", [(1, -1), (2, 0), (4, -1)])
+def test_calls(tmp_path: Path, cpus: int, limit: int) -> None:
+    """exec from a disk, and reads and writes of files there, beside processes that page; also with
+    the least limits that can be set."""
     files = make_image(tmp_path / "files", None, "-O", DEFAULT)
     options = ["--disk", str(swap.make(tmp_path / "swap", 8 * MEMORY)), "--disk", str(files)]
+    options += ["--set", f"FREELIM={limit}", "--set", f"FREEGOAL={limit}"]
     done = run_guest(
         "/tests/paging_calls",
         "20",

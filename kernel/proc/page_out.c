@@ -65,7 +65,7 @@
 
 /* FREELIM and FREEGOAL if they are -1: 1/64 of memory, within limits, and half as much again. At
    most a quarter and half of memory: with more the pager would take away what programs are using,
-   and never end. */
+   and never end. With fewer pages than LIMIT_LEAST there would be enough when nobody gets any. */
 #define LIMIT_SHIFT 6
 #define LIMIT_LEAST 256u
 #define LIMIT_MOST  4096u
@@ -109,7 +109,7 @@ static uint64_t limit(void)
 
     return fluid_minimum() + quota_page_floor() +
            (n < 0 ? MIN(MAX(memory >> LIMIT_SHIFT, LIMIT_LEAST), LIMIT_MOST)
-                  : MIN((uint64_t)n, memory / 4));
+                  : MIN(MAX((uint64_t)n, LIMIT_LEAST), memory / 4));
 }
 
 static uint64_t goal(void)
@@ -459,7 +459,8 @@ enum page_out_result page_out_wait_result(void)
             return PAGE_OUT_NONE; /* there will never be so much room */
         was.own = page_out_user_verdicts(was.full);
     } else if (is_enough()) { /* the pager, or who freed something, was faster than this thread */
-        return refused ? PAGE_OUT_AGAIN : PAGE_OUT_NONE;
+        return refused && (!thread_killed() || thread_self()->settling) ? PAGE_OUT_AGAIN
+                                                                        : PAGE_OUT_NONE;
     }
     if (wait_for_news(&was) != 0)
         return PAGE_OUT_NONE;

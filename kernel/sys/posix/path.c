@@ -39,7 +39,7 @@ static long open_restricted(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint6
     if (err) {
         if (fd >= 0)
             fd_cancel(p->files, (unsigned)fd);
-        if (unlikely(err == -ENOMEM) && (flags & O_EXCL)) /* the file may be there now */
+        if (unlikely(err == -ENOMEM) && (flags & O_CREAT)) /* the file may be there now */
             process_call_not_again();
         return err;
     }
