@@ -27,17 +27,8 @@
 #include "mm/pt/pt_system.h"
 #include "mm/space/aspace.h"
 #include "sysman/params.h"
+#include "tests/host/rnd.h"
 #include "userland/lib/include/tap.h"
-
-static uint64_t seed = 0x2545F4914F6CDD1D;
-
-static __attribute__((unused)) uint64_t rnd(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
 
 /* ---- paged pool's pages: present when made demand zero and then touched ---- */
 

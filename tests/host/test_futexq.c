@@ -4,22 +4,13 @@
 #include <string.h>
 
 #include "kernel/sys/posix/futexq.h"
+#include "tests/host/rnd.h"
 #include "userland/lib/include/tap.h"
 
 #define NODES 24u
 #define KEYS  7u
 #define STEPS 60000u
 #define MANY  20000u
-
-static uint64_t seed = 0x2545F4914F6CDD1D;
-
-static uint64_t rnd(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
 
 static struct futexq q;
 static struct futex_node nodes[NODES];

@@ -7,19 +7,10 @@
 
 #include "kernel/sched/prioq.h"
 #include "kernel/sched/timerq.h"
+#include "tests/host/rnd.h"
 #include "userland/lib/include/tap.h"
 
 #define ITEMS 200
-
-static uint64_t seed = 0x2545F4914F6CDD1D;
-
-static uint64_t rnd(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
 
 /* ---- ready queue. In the model each item has an order number: descending for items inserted at
    the head, ascending for items inserted at the tail ---- */
