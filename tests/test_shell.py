@@ -34,7 +34,7 @@ CASES = [
     ("sh -c -- 'echo $0 $1; exit 5' name one; echo $?", "name one\n5\n", 0),
     ("echo one | cat | cat", "one\n", 0),
     ("{ echo a; echo b; } | wc", "2 2 4\n", 0),
-    ("echo out > /tmp/f; echo more >> /tmp/f; cat < /tmp/f; rm /tmp/f", "out\nmore\n", 0),
+    ("echo out > f; echo more >> f; cat < f; rm f", "out\nmore\n", 0),
     ("cat /nonexistent 2>/dev/null; echo $?", "1\n", 0),
     ("{ echo lost; echo kept 1>&2; } 2>&1 >/dev/null", "kept\n", 0),
     ("(cd /tmp; pwd); cd /; pwd", "/tmp\n/\n", 0),
@@ -103,9 +103,13 @@ def environment(shell: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("script", "output", "status"), CASES)
-def test_on_the_host(shell, script, output, status):
+def test_on_the_host(shell, tmp_path, script, output, status):
     done = subprocess.run(
-        [shell, "-c", script], capture_output=True, text=True, env=environment(shell)
+        [shell, "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment(shell),
+        cwd=tmp_path,
     )
     assert " ".join(done.stdout.split()) == " ".join(output.split())
     assert (done.returncode if done.returncode >= 0 else 128 - done.returncode) == status

@@ -55,7 +55,8 @@ def test_reads_of_a_known_section_from_a_known_home(tmp_path: Path, cpus: int) -
         share = "100.0" if outside else "0.0"
         assert re.search(rf"(?m)^{name} +{2 * READS:,} +{outside:,} +{share}$", said)
     assert "References outside of the home domain" in said
-    assert len(re.findall(r"(?m)^random \(\d+\), home [01] +[\d,]+ +[\d,]+ ", said)) == 4
+    # A thread at its end has left its process: (0).
+    assert len(re.findall(r"(?m)^random \([1-9]\d*\), home [01] +[\d,]+ +[\d,]+ ", said)) == 4
 
 
 def test_with_one_domain_nothing_is_outside(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ static bool is_suspect(const struct inode *i, const struct io_cred *cred)
 
 /* Look the inode up, and create or truncate it as the flags say. */
 static int open_inode(const struct io_cred *cred, struct inode *dir, const char *path,
-                      uint32_t flags, uint32_t mode, struct inode **out)
+                      uint32_t flags, uint32_t mode, struct inode **out, bool *created)
 {
     bool excl = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL), found = true;
     int err;
@@ -157,6 +157,7 @@ static int open_inode(const struct io_cred *cred, struct inode *dir, const char 
     }
     if (err)
         return err;
+    *created = !found;
     err = may_open(*out, cred, flags, !found);
     if (!err && (flags & O_TRUNC) && (wanted(flags) & 2) && ((*out)->mode & S_IFMT) == S_IFREG)
         err = inode_truncate(*out, 0);
@@ -242,10 +243,12 @@ static int open_by_type(struct file *f, uint32_t flags)
 }
 
 int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags,
-                 uint32_t mode, struct file **out)
+                 uint32_t mode, struct file **out, bool *created)
 {
     struct file *f;
     int err;
+
+    *created = false;
 
     if (unlikely(flags & O_PATH))
         flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
@@ -256,7 +259,7 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
     f = file_alloc(NULL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC));
     if (!f)
         return file_why_not();
-    err = open_inode(cred, dir, path, flags, mode, &f->inode);
+    err = open_inode(cred, dir, path, flags, mode, &f->inode, created);
     if (err) {
         file_free(f);
         return err;
@@ -282,5 +285,7 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
 
 int file_open(const char *path, uint32_t flags, uint32_t mode, struct file **out)
 {
-    return file_open_at(&(struct io_cred){0}, NULL, path, flags, mode, out);
+    bool created;
+
+    return file_open_at(&(struct io_cred){0}, NULL, path, flags, mode, out, &created);
 }

@@ -101,9 +101,9 @@ int64_t anon_lseek(struct file *f, int64_t off, int whence);
 void file_unref(struct file *f);
 /* Open path with the rights of cred; a relative path starts at dir (NULL: the root). flags: O_*
  * of open_flags.h; mode: of a file that is created. 0 with one reference in *out, or a negative
- * errno. */
+ * errno. *created: there is a new file, also if it could not be opened. */
 int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path, uint32_t flags,
-                 uint32_t mode, struct file **out);
+                 uint32_t mode, struct file **out, bool *created);
 /* The same for an absolute path with the superuser's rights. */
 int file_open(const char *path, uint32_t flags, uint32_t mode, struct file **out);
 /* Create a pipe, which belongs to the user of `cred`: both ends, with one reference each. flags:

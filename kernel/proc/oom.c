@@ -16,7 +16,9 @@
  *
  * A system call that got no memory and has done nothing (syscall_entry.again) is made again when
  * the pager has freed some, AGAIN_MOST times at most: other reasons for ENOMEM are not told apart.
- * It then fails, and no process ends for it.
+ * It then fails, and no process ends for it. What the pager frees goes to whoever comes first, and
+ * a call that needs several pages at once may come last each time: so after some attempts it may
+ * take of the last pages (mm/phys/fluid.c).
  *
  * A pass over all processes drops the table lock after each portion, and one thread at a time makes
  * it; the others only wait.
@@ -38,6 +40,7 @@
 #define ROUNDS_DYING  2000u    /* for processes that are ending, before another one is chosen */
 #define ROUNDS_MAPPED 20000u   /* that only took pages away that programs may be using */
 #define AGAIN_MOST    100u     /* times that a call is made again before it fails */
+#define AGAIN_STARVES 8u       /* before it may take of the last pages */
 #define ROUNDS_GAP    (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
 
 struct choice {
@@ -214,7 +217,8 @@ int process_call_again(void)
 
     if (!page_out_active() || thread_killed() || u->again >= AGAIN_MOST)
         return ENOMEM;
-    u->again++;
+    if (++u->again > AGAIN_STARVES)
+        thread_self()->starved = 1;
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_AGAIN, __ATOMIC_RELAXED);
     if (!page_out_wait())
         return ENOMEM;
@@ -231,4 +235,5 @@ void process_call_over(void)
 {
     __atomic_fetch_and(&current_hw->syscall_exit, ~EXIT_AGAIN, __ATOMIC_RELAXED);
     uthread_self()->again = 0;
+    thread_self()->starved = 0;
 }

@@ -20,6 +20,9 @@ static inline void quota_note_refused(const struct quota_count *c, uint64_t n)
     thread_self()->refused = true;
 }
 
+/* May the current thread take of the last pages (mm/phys/fluid.c)? */
+static inline bool quota_is_starved(void) { return thread_self()->starved; }
+
 /* Have pages been refused to the current thread since the last call? */
 static inline bool quota_take_refusal(void)
 {

@@ -27,9 +27,12 @@
  * counts it; page_alloc() takes it from the count before it searches.
  *
  * The minimum keeps the last pages for allocations that must not fail: PA_KERNEL may use three
- * quarters of it. Above it lies a reserve for user 0: an allocation for another user is refused
- * when fluid_available would fall below its account's page_floor, also with PA_KERNEL, and the
- * contents of files leave that much whoever writes them.
+ * quarters of it. A thread whose system call was made again for want of memory so often that others
+ * seem to take each page that is freed before it runs (thread.starved) may use one quarter, or as
+ * much below its user's floor; its call ends then, and the pager fills the quarter up. Above it
+ * lies a reserve for user 0: an allocation for another user is refused when fluid_available would
+ * fall below its account's page_floor, also with PA_KERNEL, and the contents of files leave that
+ * much whoever writes them.
  */
 #include "mm/phys/fluid.h"
 
@@ -54,6 +57,8 @@ int64_t fluid_floor(unsigned flags, int64_t floor)
         return INT64_MIN / 2; /* it is there: see above */
     return floor > 0 ? floor : -(int64_t)(minimum - minimum / 4);
 }
+
+int64_t fluid_for_starved(void) { return (int64_t)minimum / 4; }
 
 int fluid_promise(uint64_t npages)
 {

@@ -107,9 +107,13 @@ static inline int take(unsigned flags, enum page_type type, unsigned rad, uint32
     return 0;
 }
 
-/* Note why n pages were refused. Not inline: it would cost each allocation registers. */
-static bool __attribute__((noinline)) note(const struct quota_count *c, int64_t floor, uint64_t n)
+/* n pages were refused above the floor: a thread whose call starves gets some of the last pages,
+ * for others note why. Not inline: it would cost each allocation registers. */
+static bool __attribute__((noinline)) take_last_or_note(struct quota_count *c, int64_t floor,
+                                                        uint64_t n)
 {
+    if (quota_is_starved() && floor >= 0 && pages_take(c, floor - fluid_for_starved(), n))
+        return true;
     /* If there are both by now, it was the limit, or it is worth another try as well. */
     if (quota_room(c) < n ||
         __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) >= floor + (int64_t)n)
@@ -122,7 +126,7 @@ static bool __attribute__((noinline)) note(const struct quota_count *c, int64_t 
 /* pages_take(), which notes why pages are refused. */
 static inline bool take_or_note(struct quota_count *c, int64_t floor, uint64_t n)
 {
-    return likely(pages_take(c, floor, n)) || note(c, floor, n);
+    return likely(pages_take(c, floor, n)) || take_last_or_note(c, floor, n);
 }
 
 /* take_or_note() for an allocation with one of these flags. *charge: the counter's number. */

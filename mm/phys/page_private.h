@@ -119,6 +119,8 @@ void page_dump(void);
 /* What an allocation with PA_PROMISED or PA_KERNEL must leave in the fluid page count. floor: what
    others for the same account must leave. */
 int64_t fluid_floor(unsigned flags, int64_t floor);
+/* How much less than others a thread whose system call starves must leave. */
+int64_t fluid_for_starved(void);
 
 /* Charge n pages (below 2^PFN_BITS) to the account of the current thread and take them from the
    fluid page count, as the flags of page_alloc() say. *charge: for their database entries. False:

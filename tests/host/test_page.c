@@ -238,6 +238,15 @@ static void test_limits(void)
     uint64_t k = 0;
     static pfn_t reserve[NPFNS];
 
+    host_starved = true;
+    while (page_alloc(0, PAGE_T_PROCESS, 0, &reserve[k]) == 0)
+        k++;
+    host_starved = false;
+    is(k, fluid_minimum() / 4, "a call that starves gets a quarter of the minimum");
+    is(page_alloc(0, PAGE_T_PROCESS, 0, &reserve[k]), -12, "and nobody else");
+    page_free_bulk(reserve, k);
+
+    k = 0;
     while (page_alloc(PA_KERNEL, PAGE_T_PT, 0, &reserve[k]) == 0)
         k++;
     is(k, fluid_minimum() - fluid_minimum() / 4, "the kernel gets three quarters of the minimum");

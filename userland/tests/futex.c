@@ -740,6 +740,24 @@ static void *waits_to_requeue(void *arg)
     return NULL;
 }
 
+/* The job runs: wait until it sleeps in the kernel, or has ended. */
+static void until_asleep(const struct job *j)
+{
+    char path[64], text[128], *end;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%u/stat", j->tid);
+    for (;; usleep(1000)) {
+        int fd = open(path, O_RDONLY);
+        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+        close(fd);
+        text[n > 0 ? n : 0] = 0;
+        end = strrchr(text, ')');
+        if (n <= 0 || (end && end[2] == 'S') || done(j))
+            return;
+    }
+}
+
 static void start_to_requeue(pthread_t t[], struct job j[], unsigned n, uint32_t *word,
                              const struct timespec *timeout)
 {
@@ -748,7 +766,7 @@ static void start_to_requeue(pthread_t t[], struct job j[], unsigned n, uint32_t
         start(&t[k], waits_to_requeue, &j[k]);
         while (!__atomic_load_n(&j[k].running, __ATOMIC_ACQUIRE))
             usleep(1000);
-        usleep(20000); /* to the kernel */
+        until_asleep(&j[k]);
     }
 }
 
@@ -855,10 +873,16 @@ static void test_requeue_pi(void)
     is(*lock, 0, "and it is free");
 
     pi(lock, FUTEX_LOCK_PI, NULL);
-    soon = after_ms(300);
-    start_to_requeue(t, j, 2, word, &soon);
-    is(requeue_pi(word, 1, 0, lock), 1, "one of two with a time is requeued");
-    join(t, 2);
+    for (long ms = 300, n = 0; n == 0; ms *= 2) { /* until both wait before their time ends */
+        soon = after_ms(ms);
+        start_to_requeue(t, j, 2, word, &soon);
+        n = requeue_pi(word, 1, 0, lock);
+        join(t, 2);
+        if (n || ms > 60000) {
+            is(n, 1, "one of two with a time is requeued");
+            break;
+        }
+    }
     ok(j[0].result == -1 && j[0].error == ETIMEDOUT, "its time ends while it waits for the lock");
     ok(j[1].result == -1 && j[1].error == ETIMEDOUT, "that of the other before that");
     is(pi(lock, FUTEX_UNLOCK_PI, NULL), 0, "the lock is given back");

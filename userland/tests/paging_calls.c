@@ -5,6 +5,7 @@
  *   paging_calls ROUNDS
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <megalith/info.h>
 #include <signal.h>
@@ -74,18 +75,27 @@ static bool runs(void)
 static bool keeps(unsigned round)
 {
     char *buffer = malloc(BYTES), *again = malloc(BYTES);
-    int fd = open(FOLDER "/file", O_RDWR | O_CREAT | O_TRUNC, 0644);
-    bool good = buffer && again && fd >= 0;
+    const char *failed = NULL;
+    int fd = -1;
 
-    if (good) {
-        memset(buffer, 1 + (int)round, BYTES);
-        good = write(fd, buffer, BYTES) == (ssize_t)BYTES && fsync(fd) == 0 &&
-               pread(fd, again, BYTES, 0) == (ssize_t)BYTES && memcmp(buffer, again, BYTES) == 0;
-    }
+    if (!buffer || !again)
+        failed = "malloc";
+    else if ((fd = open(FOLDER "/file", O_RDWR | O_CREAT | O_TRUNC, 0644)) < 0)
+        failed = "open";
+    else if (write(fd, memset(buffer, 1 + (int)round, BYTES), BYTES) != (ssize_t)BYTES)
+        failed = "write";
+    else if (fsync(fd))
+        failed = "fsync";
+    else if (pread(fd, again, BYTES, 0) != (ssize_t)BYTES)
+        failed = "pread";
+    else if (memcmp(buffer, again, BYTES))
+        failed = "what is read";
+    if (failed)
+        diag("round %u: %s, error %d", round, failed, errno);
     close(fd);
     free(buffer);
     free(again);
-    return good;
+    return !failed;
 }
 
 int main(int argc, char **argv)

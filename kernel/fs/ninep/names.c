@@ -36,6 +36,14 @@ int share_lookup(struct inode *dir, const struct fs_name *name, struct inode **o
     return err;
 }
 
+/* Find what the server has created. Not -ENOMEM: that would say that nothing was done. */
+static int find_created(struct share_inode *d, const struct fs_name *name, struct inode **out)
+{
+    int err = share_lookup(&d->inode, name, out);
+
+    return err == -ENOMEM ? -EIO : err;
+}
+
 /* Create an open file, and find it. */
 static int create_file(struct share_inode *d, const struct fs_name *name, const struct fs_new *what,
                        struct inode **out)
@@ -48,7 +56,7 @@ static int create_file(struct share_inode *d, const struct fs_name *name, const 
         return err;
     err = ninep_create(client_of(d), open_fid, name, what->mode, what->gid);
     if (!err)
-        err = share_lookup(&d->inode, name, out);
+        err = find_created(d, name, out);
     if (!err && share_opened(share_inode_of(*out), open_fid))
         return 0;
     ninep_fid_drop(client_of(d), open_fid);
@@ -77,7 +85,7 @@ static int create_other(struct share_inode *d, const struct fs_name *name,
     int err = make(d, fid, name, what);
 
     fid_release(d, fid);
-    return err ? err : share_lookup(&d->inode, name, out);
+    return err ? err : find_created(d, name, out);
 }
 
 /* Give a new file to its owner, which the server may refuse: then it belongs to the server's. */

@@ -26,6 +26,7 @@ static long open_restricted(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint6
     struct process *p = process_self();
     struct upath u;
     struct file *f;
+    bool created = false;
     int fd, err = path_begin_in(&u, dirfd, upath, (resolve & RESOLVE_IN_ROOT) != 0);
 
     if (err)
@@ -34,12 +35,12 @@ static long open_restricted(uint64_t dirfd, vaddr_t upath, uint64_t flags, uint6
     fd = err = fd_find(p->files, 0); /* reserve it before a file is created or truncated */
     if (fd >= 0)
         err = file_open_at(&u.cred, u.dir, u.text, (uint32_t)flags & ~O_LARGEFILE,
-                           (uint32_t)mode & ~fs_umask(p->fs), &f);
+                           (uint32_t)mode & ~fs_umask(p->fs), &f, &created);
     path_end(&u);
     if (err) {
         if (fd >= 0)
             fd_cancel(p->files, (unsigned)fd);
-        if (unlikely(err == -ENOMEM) && (flags & O_CREAT)) /* the file may be there now */
+        if (unlikely(created && err == -ENOMEM))
             process_call_not_again();
         return err;
     }

@@ -126,11 +126,12 @@ static int open_path(const char *path, uint32_t flags, struct file **f)
     const struct process *p = process_self();
     struct cwd_use root = fs_root_get(p->fs), cwd = fs_cwd_get(p->fs);
     struct io_cred cred = process_cred(p);
+    bool created;
     int err;
 
     cred.root = root.dir;
     err = file_open_at(&cred, path[0] == '/' ? NULL : cwd.dir, path, flags, 0666 & ~fs_umask(p->fs),
-                       f);
+                       f, &created);
     fs_cwd_put(cwd);
     fs_cwd_put(root);
     return err;

@@ -47,9 +47,10 @@ static int open_device(const struct vms_device *d, struct file **f)
 {
     struct io_cred cred = process_cred(process_self());
     struct fd_use use;
+    bool created;
 
     if (d->kind == VMS_DEVICE_PATH)
-        return file_open_at(&cred, NULL, d->path, O_RDWR | O_NOCTTY, 0, f);
+        return file_open_at(&cred, NULL, d->path, O_RDWR | O_NOCTTY, 0, f, &created);
     use = fd_get(process_self()->files, d->unit);
     *f = use.file;
     if (*f)

@@ -5,11 +5,14 @@
 #include "kernel/quota/quota.h"
 
 extern __thread struct account *host_account; /* NULL: the system's */
+extern __thread bool host_starved;
 
 static inline struct account *account_self(void)
 {
     return host_account ? host_account : account_system;
 }
+
+static inline bool quota_is_starved(void) { return host_starved; }
 
 static inline void quota_note_refused(const struct quota_count *c, uint64_t n) { (void)c, (void)n; }
 
