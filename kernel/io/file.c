@@ -249,7 +249,6 @@ int file_open_at(const struct io_cred *cred, struct inode *dir, const char *path
     int err;
 
     *created = false;
-
     if (unlikely(flags & O_PATH))
         flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
     if ((flags & O_ACCMODE) == O_ACCMODE ||

@@ -295,7 +295,7 @@ static void open_it(struct fuzz_in *in, const struct io_cred *cred, struct node 
     static const uint32_t extras[] = {0,           O_CREAT,  O_CREAT | O_EXCL, O_TRUNC,
                                       O_DIRECTORY, O_APPEND, O_NOFOLLOW,       O_CREAT | O_TRUNC};
     uint32_t flags = in_below(in, 4) | extras[in_below(in, 8)];
-    bool creat = flags & O_CREAT, excl = creat && (flags & O_EXCL), made = false;
+    bool creat = flags & O_CREAT, excl = creat && (flags & O_EXCL), made = false, created;
     unsigned access = (flags & O_ACCMODE) == O_RDONLY ? 4 : (flags & O_ACCMODE) == O_WRONLY ? 2 : 6;
     struct place w = {0};
     struct file *f;
@@ -323,12 +323,13 @@ static void open_it(struct fuzz_in *in, const struct io_cred *cred, struct node 
     close_it();
     if (made && (!node_room() || w.dir->nentries == ENTRIES))
         return;
-    err = file_open_at(cred, real_of(dir), text, flags, 0644, &f);
+    err = file_open_at(cred, real_of(dir), text, flags, 0644, &f, &created);
     if (fuzz_pool_failed && err == -ENOMEM && made) {
-        /* The name may exist already. */
         struct inode *i;
+        int missing = tree_lookup(&users[0], w.dir->real, names[w.name], false, &i);
 
-        if (tree_lookup(&users[0], w.dir->real, names[w.name], false, &i))
+        fuzz_check(created == !missing, "open %s: created: %d, found: %d", text, created, missing);
+        if (missing)
             return;
         struct node *n = node_new(S_IFREG | 0644, cred);
 

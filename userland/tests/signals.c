@@ -163,6 +163,8 @@ static void test_altstack(void)
     is(seen, SIGUSR1, "a handler runs on the alternate stack");
     s.ss_size = 100;
     is(sigaltstack(&s, NULL), -1, "an alternate stack that is too small is refused");
+    is(syscall(SYS_sigaltstack, &s, &s), -1, "also with room for the old one");
+    is((long)s.ss_size, 100, "where nothing is stored");
     s.ss_flags = SS_DISABLE | SS_ONSTACK;
     is(sigaltstack(&s, NULL), -1, "so are two modes at once");
     s.ss_flags = SS_DISABLE;

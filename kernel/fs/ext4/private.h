@@ -256,8 +256,9 @@ int ext4_put(struct mm_object *o, uint64_t offset, uint64_t count);
 int ext4_sync_pages(struct mm_object *o, uint64_t offset, uint64_t count);
 void ext4_written(struct mm_object *o);
 /* Write the pages [first, end) that were stored to through mappings. Waits for the device, whose
- * errors are told by inode_failure(). 0; -EINTR or -ENOMEM: some are left. No lock is held. */
-int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end);
+ * errors are told by inode_failure(). 0; -EINTR or -ENOMEM: some are left; -EAGAIN: without `wait`,
+ * that the file is locked. No lock is held. */
+int ext4_write_back(struct ext4_inode *i, uint64_t first, uint64_t end, bool wait);
 /* Have pages of i, which are in memory and have blocks, written back later. i->lock is held
  * exclusively. 0, or -EINTR: some are. */
 int ext4_store_later(struct ext4_inode *i, uint64_t first, uint32_t npages);
@@ -272,7 +273,13 @@ void ext4_mark(struct ext4_inode *i);
 bool ext4_is_dirty(struct ext4_inode *i);
 /* Nobody has a reference to i any more. mount.lock is held. */
 void ext4_ended_locked(struct ext4_inode *i);
-/* The same for all files in which pages were stored to before. */
+/* Let some pages be stored to. The mount's thread. */
+void ext4_do_grants(struct ext4 *m);
+void ext4_grants_census(struct census *c, const struct ext4 *m);
+
+/* ---- sweep.c ---- */
+
+/* Write all files in which pages were stored to before. No lock held; waits. */
 void ext4_sweep(struct ext4 *m);
 /* Have that done soon: memory is short. IPL up to IPL_ASTDEL. */
 void ext4_sweep_soon(struct ext4 *m);
@@ -280,9 +287,6 @@ void ext4_sweep_soon(struct ext4 *m);
 void ext4_wait_written(struct ext4 *m);
 /* The thread that does it in time. */
 void ext4_writer(void *mount);
-/* Let some pages be stored to. The mount's thread. */
-void ext4_do_grants(struct ext4 *m);
-void ext4_grants_census(struct census *c, const struct ext4 *m);
 
 /* ---- mount.c ---- */
 

@@ -618,7 +618,7 @@ int ext4_flush(struct ext4_inode *i, bool only_data)
 int ext4_op_sync(struct inode *in, bool only_data)
 {
     struct ext4_inode *i = ext4_inode_of(in);
-    int err = in->object ? ext4_write_back(i, 0, INODE_MAX_PAGES) : 0;
+    int err = in->object ? ext4_write_back(i, 0, INODE_MAX_PAGES, true) : 0;
 
     return err ? err : ext4_flush(i, only_data);
 }

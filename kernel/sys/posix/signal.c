@@ -139,16 +139,16 @@ long sys_sigaltstack(uint64_t ss, uint64_t oss)
         old.flags |= 1; /* SS_ONSTACK */
     if (ss && copyin(&new, ss, sizeof(new)) != 0)
         return -EFAULT;
+    if (ss && on)
+        return -EPERM;
+    if (ss && (new.flags & ~SS_DISABLE) && new.flags != 1) /* one of them, not both */
+        return -EINVAL;
+    if (ss && !(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
+        return -ENOMEM;
     if (oss && copyout(oss, &old, sizeof(old)) != 0)
         return -EFAULT;
     if (!ss)
         return 0;
-    if (on)
-        return -EPERM;
-    if (new.flags & ~SS_DISABLE &&new.flags != 1) /* one of them, not both */
-        return -EINVAL;
-    if (!(new.flags &SS_DISABLE) && new.size < MINSIGSTKSZ)
-        return -ENOMEM;
     u->alt_sp = new.flags &SS_DISABLE ? 0 : new.sp;
     u->alt_size = new.flags &SS_DISABLE ? 0 : new.size;
     u->alt_flags = new.flags & SS_DISABLE;
