@@ -19,7 +19,9 @@ WALKED = PAGES * (2 + ROUNDS) * TIMES
 PROGRAM = """
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 static unsigned long now(void)
 {
     struct timespec t;
@@ -37,10 +39,29 @@ __attribute__((noinline)) void walk_pages(char *first, long rounds)
                      : "i"(PAGES)
                      : "$1", "memory");
 }
-int main(void)
+static char *fresh(void)
 {
-    char *p = mmap(0, PAGES * 8192l, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    unsigned long t[3 * TIMES];
+    return mmap(0, PAGES * 8192l, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+__attribute__((noinline)) void fault(void) /* in many ways, and write to devices */
+{
+    char *p = fresh();
+    for (long i = 0; i < PAGES; i++) {
+        __asm__ volatile("ldq_l $1, 0(%0)\\n\\taddq $1, 1, $1\\n\\tstq_c $1, 0(%0)\\n\\t"
+                         "ldl $1, 6(%0)\\n\\tstq $1, 17(%0)" : : "r"(p + 8192 * i)
+                         : "$1", "memory");
+        if (i % 64 == 0) {
+            write(2, "word\\n", 5);
+            if (fork() == 0)
+                _exit(p[8192 * i]++);
+            wait(0);
+        }
+    }
+}
+int main(int argc, char **argv)
+{
+    char *p = fresh();
+    unsigned long t[3 * TIMES + 2];
     for (long i = 0; i < PAGES; i++)
         p[8192 * i] = 1;
     for (int i = 0; i < TIMES; i++) {
@@ -50,7 +71,11 @@ int main(void)
         walk_pages(p, 1 + ROUNDS);
         t[3 * i + 2] = now();
     }
-    for (int i = 0; i < 3 * TIMES; i++)
+    t[3 * TIMES] = now();
+    if (argc > 1)
+        fault();
+    t[3 * TIMES + 1] = now();
+    for (int i = 0; i < 3 * TIMES + 2; i++)
         printf("%lu\\n", t[i]);
     return 0;
 }
@@ -81,7 +106,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.Found, list[
     trace = folder / "trace"
     found, out, said = run(
         folder, f"all,hints=both,trace={trace}", "--icount", "--add", f"{folder}/known:/known",
-        "--", "/known",
+        "--", "/known", "fault",
     )  # fmt: skip
     return found, [int(line) for line in out.split()], said, trace
 

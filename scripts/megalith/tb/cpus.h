@@ -92,7 +92,7 @@ void count_begin(void);
 /* Have those of a block counted, when it is translated. */
 void count_block(struct qemu_plugin_tb *tb, size_t n, int where);
 
-/* How many have been executed, by all CPUs. One that faults is counted at each attempt. */
+/* How many have been executed, by all CPUs. */
 uint64_t instructions(int where);
 
 /* The operation code of an instruction. */

@@ -4,20 +4,32 @@
 #if PLUGIN_API == 1
 static uint64_t executed[2]; /* exact where QEMU runs all CPUs in one thread */
 
-static void count_instructions(struct qemu_plugin_insn *insn, int where, uint64_t n)
+static void count_executed(struct qemu_plugin_insn *insn, int where, uint64_t n)
 {
     qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_ADD, &executed[where], n);
+}
+
+static void count_access(struct qemu_plugin_insn *insn, int where)
+{
+    qemu_plugin_register_vcpu_mem_inline(insn, QEMU_ACCESSES, QEMU_ADD, &executed[where], 1);
 }
 void count_begin(void) {}
 uint64_t instructions(int where) { return executed[where]; }
 #else
 static struct qemu_plugin_scoreboard *board;
 
-static void count_instructions(struct qemu_plugin_insn *insn, int where, uint64_t n)
+static void count_executed(struct qemu_plugin_insn *insn, int where, uint64_t n)
 {
     struct qemu_plugin_u64 at = {board, 8 * (size_t)where};
 
     qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_ADD, at, n);
+}
+
+static void count_access(struct qemu_plugin_insn *insn, int where)
+{
+    struct qemu_plugin_u64 at = {board, 8 * (size_t)where};
+
+    qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, QEMU_ACCESSES, QEMU_ADD, at, 1);
 }
 void count_begin(void) { board = qemu_plugin_scoreboard_new(2 * sizeof(uint64_t)); }
 uint64_t instructions(int where)
@@ -56,30 +68,63 @@ void on_clock(unsigned cpu, void *data)
     }
 }
 
-unsigned op_of(const struct qemu_plugin_insn *insn)
+/* 0 if it cannot be read. */
+static uint32_t code_of(const struct qemu_plugin_insn *insn)
 {
     const uint32_t *code = qemu_plugin_insn_haddr(insn);
 
-    return code ? *code >> 26 : 0;
+    return code ? *code : 0;
 }
 
-/* May it be left before it ends, by a fault or an arithmetic trap? Those instructions are loads and
- * stores (0x0A to 0x0F, 0x20 to 0x2F, PALcode's 0x1B and 0x1F) and floating point (0x14 to 0x17);
- * one that is not known counts as such. */
-static bool may_trap(unsigned op)
+unsigned op_of(const struct qemu_plugin_insn *insn) { return code_of(insn) >> 26; }
+
+/* Does it load or store once each time that it does not fault? Those that load to register 31 are
+ * prefetches, which do nothing here, and a store-conditional may not store. The accesses of
+ * PALcode (0x1B, 0x1F) do. */
+static bool is_access(uint32_t code)
 {
-    return op == 0 || (op >= 0x0A && op <= 0x0F) || (op >= 0x14 && op <= 0x17) || op == 0x1B ||
-           op == 0x1F || (op >= 0x20 && op <= 0x2F);
+    unsigned op = code >> 26;
+    bool load = (op >= 0x0A && op <= 0x0C) || (op >= 0x20 && op <= 0x23) ||
+                (op >= 0x28 && op <= 0x2B);
+    bool store = (op >= 0x0D && op <= 0x0F) || (op >= 0x24 && op <= 0x27) || op == 0x2C ||
+                 op == 0x2D;
+
+    return (load && (code >> 21 & 31) != 31) || store || op == 0x1B || op == 0x1F;
 }
 
-/* Count the instructions of a block: at the first of a run those up to the next that may trap, so
- * that what is counted has been executed or has trapped. One addition for each instruction would
- * make a program of short blocks a third slower. */
+/* May it be left before it ends, by a fault or an arithmetic trap? Besides loads and stores that may
+ * floating point (0x14 to 0x17); and one that is not known. */
+static bool may_trap(uint32_t code)
+{
+    unsigned op = code >> 26;
+
+    return op == 0 || is_access(code) || op == 0x2E || op == 0x2F || (op >= 0x14 && op <= 0x17);
+}
+
+/* Count the instructions of a block as --icount does: those that have been executed to their end.
+ * One that may trap has ended when the next one begins; behind the last of a block QEMU shows no
+ * place for that, so it counts when it accesses memory, or, if it does not, when it begins.
+ * Otherwise a run is counted where it begins: one addition for each instruction would make a
+ * program of short blocks a third slower.
+ *
+ * An access to a device in the middle of a block makes QEMU leave the block, and execute that
+ * instruction in a block of its own, in which it shows accesses only. So that is counted, too. */
 void count_block(struct qemu_plugin_tb *tb, size_t n, int where)
 {
-    for (size_t first = 0, i = 0; i < n; i++)
-        if (i + 1 == n || may_trap(op_of(qemu_plugin_tb_get_insn(tb, i)))) {
-            count_instructions(qemu_plugin_tb_get_insn(tb, first), where, i + 1 - first);
-            first = i + 1;
-        }
+    size_t counted = 0, i;
+
+    for (i = 0; i < n; i++) {
+        size_t first = i;
+        uint32_t code;
+
+        while (!may_trap(code = code_of(qemu_plugin_tb_get_insn(tb, i))) && i + 1 < n)
+            i++;
+        if (i + 1 == n && is_access(code))
+            count_access(qemu_plugin_tb_get_insn(tb, i), where);
+        else if (i + 1 == n)
+            i++;
+        if (i > counted)
+            count_executed(qemu_plugin_tb_get_insn(tb, first), where, i - counted);
+        counted = i;
+    }
 }

@@ -38,6 +38,8 @@ void qemu_plugin_register_atexit_cb(uint64_t id, qemu_exit_fn *fn, void *data);
 #if PLUGIN_API == 1
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *at,
                                                 uint64_t add);
+void qemu_plugin_register_vcpu_mem_inline(struct qemu_plugin_insn *insn, int accesses, int op,
+                                          void *at, uint64_t add);
 #else
 struct qemu_plugin_u64 {
     struct qemu_plugin_scoreboard *score;
@@ -48,6 +50,8 @@ int qemu_plugin_num_vcpus(void); /* those that have been started */
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned cpu);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
                                                          struct qemu_plugin_u64 at, uint64_t add);
+void qemu_plugin_register_vcpu_mem_inline_per_vcpu(struct qemu_plugin_insn *insn, int accesses,
+                                                   int op, struct qemu_plugin_u64 at, uint64_t add);
 #endif
 
 #define QEMU_EXPORT __attribute__((visibility("default")))
