@@ -4,7 +4,7 @@
 
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_COMMON := tests/fuzz/common.c $(HOST_COMMON)
-fuzz_sources = $(shell sed -n 's,^// SOURCES:,,p' tests/fuzz/fuzz_$(1).c)
+fuzz_sources = $(call sources_of,tests/fuzz/fuzz_$(1).c)
 
 FUZZCC := clang
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas \
