@@ -18,6 +18,7 @@ from lib.guest import run_guest
 from lib.processes import wait_for
 from megalith.run import command as run_command
 from megalith.run import frames, image
+from megalith.run import options as run_options
 from megalith.run.machine import Machine
 from megalith.run.monitor import MonitorError
 from megalith.run.paths import TOP
@@ -323,7 +324,7 @@ def last_second(program: Path, smp: int) -> tuple[list[str], list[set[int]]]:
     """Frames after the result, and the IPLs of all CPUs, as often as they could be read."""
     # Nobody reads the console, which must have room for the firmware's lines of each device.
     words = ["--smp", str(smp), "--entropy", "none", "--add", str(program), "--", "/last_second"]
-    options = run_command.parser().parse_args(words)
+    options = run_options.parser().parse_args(words)
     decoder, behind, levels = frames.Decoder(), [], []
     result, deadline = False, time.monotonic() + 60
     with Machine(run_command.settings(options, options.command[1:], None)) as machine:
@@ -393,7 +394,7 @@ def test_who_writes_is_killed_while_the_host_does_not_read(tmp_path: Path) -> No
     (tmp_path / "writer.c").write_text(KILLED_WRITER)
     program = tmp_path / "writer"
     subprocess.run([CROSS_CC, tmp_path / "writer.c", "-o", program], check=True)
-    options = run_command.parser().parse_args(["--add", str(program), "--", "/writer"])
+    options = run_options.parser().parse_args(["--add", str(program), "--", "/writer"])
     decoder, found, console = frames.Decoder(), [], b""
     with Machine(run_command.settings(options, options.command[1:], None)) as machine:
         while b"both have ended" not in console:

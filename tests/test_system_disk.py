@@ -14,8 +14,8 @@ from lib import gpt
 from lib.guest import Done, run_guest
 from lib.write_log import Write, cut, read_log
 from megalith.run import image, system_disk
-from megalith.run.command import parser
 from megalith.run.machine import MachineError
+from megalith.run.options import parser
 from megalith.run.paths import TOP
 from test_disks import fault
 from test_ext4 import debugfs, tool

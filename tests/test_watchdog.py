@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import pytest
 from megalith.run import command as run_command
 from megalith.run import frames
+from megalith.run import options as run_options
 from megalith.run.machine import Machine
 from megalith.run.paths import TEST_KERNEL
 
@@ -85,7 +86,7 @@ def freeze_one(seconds: float) -> Watched | None:
     leave the code that they want to change); or it was frozen with a spinlock, for which the other
     one does not wait for longer than a second here."""
     words = ["--smp", "2", "--kernel", str(TEST_KERNEL), "--", "/bin/sh", "-c", COMMAND]
-    options = run_command.parser().parse_args(words)
+    options = run_options.parser().parse_args(words)
     with Machine(run_command.settings(options, options.command[1:], None)) as machine:
         watched = Watched(machine)
         watched.read_until(b"begin")
@@ -113,7 +114,7 @@ def test_a_host_that_stands_still_is_no_stuck_cpu(smp: int) -> None:
     """A laptop that was closed, a host that swaps: all CPUs stop at once, for longer than a CPU may
     be stuck."""
     words = ["--smp", str(smp), "--kernel", str(TEST_KERNEL), "--", "/bin/sh", "-c", COMMAND]
-    options = run_command.parser().parse_args(words)
+    options = run_options.parser().parse_args(words)
     with Machine(run_command.settings(options, options.command[1:], None)) as machine:
         watched = Watched(machine)
         watched.read_until(b"begin")

@@ -30,6 +30,7 @@ from megalith.bench import linux_base, linux_rows
 from megalith.bench.guest import BenchError, build
 from megalith.run import command as run_command
 from megalith.run import image
+from megalith.run import options as run_options
 from megalith.run.ends import end
 from megalith.run.libraries import libraries_of
 from megalith.run.paths import BUILD, TOP
@@ -205,7 +206,7 @@ def programs_of(options: argparse.Namespace, words: list[str]) -> dict[str, Path
 def here(words: list[str], within: str = "", boot: bool = False) -> tuple[Stacks, int, str]:
     """Runs on Megalith. words: options of scripts/run and the command. Returns also the status and
     what the command wrote."""
-    options = run_command.parser().parse_args(words)
+    options = run_options.parser().parse_args(words)
     inner = options.command[1:] if options.command[:1] == ["--"] else options.command
     programs = programs_of(options, inner)
     if libraries_of([path.read_bytes() for path, _ in options.additions]):
