@@ -115,8 +115,33 @@ static void hint_of_a_table(const char *chip)
     is(data(8 * 1024), TB_MISS | TB_DOUBLE, "%s: the ninth is not", chip);
 }
 
+/* Without numbers, or on a chip whose buffers keep none, only a thread finds what was there. */
+static void without_numbers(const char *chip, bool asns)
+{
+    tb_init(&model, tb_chip_named(chip), TB_GH_MAX, asns);
+    tb_switch(&model, 100, 1);
+    data(0);
+    tables.page.asm_ = true;
+    data(1);
+    tables.page.asm_ = false;
+    tb_switch(&model, 100, 1);
+    is(data(0), TB_HIT, "%s without numbers: a thread of the same process finds it", chip);
+    tb_switch(&model, 200, 2);
+    is(data(1), TB_HIT, "%s without numbers: ASM matches", chip);
+    tb_switch(&model, 100, 1);
+    is(data(0), TB_MISS | TB_DOUBLE, "%s without numbers: another process flushes", chip);
+    is(model.asn, 0, "%s without numbers: all have number 0", chip);
+    is(model.counts.asn_reuse, 0, "%s without numbers: none is given away twice", chip);
+}
+
 static void address_spaces(const char *chip)
 {
+    begin(chip, 0);
+    without_numbers(chip, false);
+    if (!model.chip->asn_bits) {
+        without_numbers(chip, true);
+        return;
+    }
     begin(chip, 0);
     tb_switch(&model, 100, 1);
     data(0);
@@ -145,15 +170,6 @@ static void address_spaces(const char *chip)
     is(model.counts.asn_reuse, 1, "%s: now one was", chip);
     tb_switch(&model, 400, 1u << model.chip->asn_bits);
     is(model.asn, 0, "%s: the number has no more bits than the chip keeps", chip);
-
-    tb_init(&model, tb_chip_named(chip), TB_GH_MAX, false);
-    tb_switch(&model, 100, 1);
-    data(0);
-    tb_switch(&model, 100, 1);
-    is(data(0), TB_HIT, "%s without numbers: a thread of the same process finds it", chip);
-    tb_switch(&model, 200, 2);
-    tb_switch(&model, 100, 1);
-    is(data(0), TB_MISS | TB_DOUBLE, "%s without numbers: another process flushes", chip);
 }
 
 /* The page within an invalidated block takes the block with it; a smaller entry under a new block
@@ -181,6 +197,9 @@ static void stale(void)
     tables.page.valid = false;
     ok(!tb_check(&model, TB_DATA, 10 * PAGE, walk, 0), "an invalid PTE does not");
     is(model.counts.stale, 1, "and is counted");
+    tables.table.pfn++;
+    ok(!tb_check(&model, TB_DATA, 900 * PAGE, walk, 0), "nor does another page of its PTE");
+    tables.table.pfn--;
 }
 
 /* Round robin: the entry that was written first goes first, however often it was used. The pages

@@ -19,9 +19,10 @@ GOLDEN = 0x9E3779B97F4A7C15  # the golden ratio without its whole, times 2^64
 PTE_SPACE = 0xFFFFFFFE00000000 >> 13 & (PAGES_OF_SPACE - 1)
 
 # Name: entries of the instruction buffer for one page or any block, for 4 MiB blocks only, entries
-# of the data buffer, bits of the address space number, "not last used" (else round robin).
+# of the data buffer, bits of the address space number (0: it keeps none), "not last used" (or else
+# round robin).
 CHIPS = {
-    "21064": (8, 4, 32, 6, True),
+    "21064": (8, 4, 32, 0, True),
     "21164": (48, 0, 64, 7, True),
     "21264": (128, 0, 128, 8, False),
 }
@@ -240,7 +241,7 @@ class Reference:
         return did
 
     def switch(self, root: int, asn: int) -> None:
-        if self.asns:
+        if self.asns and self.asn_bits:
             self.asn = asn % (1 << self.asn_bits)
         elif root != self.root:
             for buffer in self.buffers():
@@ -330,6 +331,8 @@ def random_trace(count: int, seed: int) -> np.ndarray:
     page_pte = pte(page >> np.uint64(9), page, 5)
     page_pte = np.where(table_pte % np.uint64(2) == 0, page_pte & ~np.uint64(1), page_pte)
     says = table_pte << np.uint64(32) | page_pte
-    says = np.where(kinds == SWITCH, new_root << np.uint64(32) | new_root, says)
+    # Numbers with each bit that a chip keeps, of which some keep too few: then two are one.
+    number = np.array([0, 1, 33, 65, 129], dtype=np.uint64)[new_root]
+    says = np.where(kinds == SWITCH, number << np.uint64(32) | new_root, says)
     what = page << np.uint64(13) | cpu << np.uint64(4) | kinds
     return np.stack([what, says], axis=1)

@@ -14,8 +14,7 @@
 static uint64_t work_step;
 
 /* The clock. It is read twice in a row, which tells this reading from all others in what the model
- * saw: the time alone does not, because an instruction that faults is executed again, which the
- * model counts and the clock does not. */
+ * saw. */
 static __attribute__((noinline)) uint64_t work_clock(void)
 {
     uint64_t first, second;

@@ -87,7 +87,7 @@ void no_memory(void);
 enum { OUTSIDE, PALCODE };
 
 /* Before the machine runs. */
-void count_begin(void);
+void count_begin(unsigned ncpus);
 
 /* Have those of a block counted, when it is translated. */
 void count_block(struct qemu_plugin_tb *tb, size_t n, int where);

@@ -28,7 +28,6 @@ const struct tb_chip tb_chips[] = {
      .itb_small = 8,
      .itb_large = 4,
      .dtb = 32,
-     .asn_bits = 6,
      .replacement = TB_NOT_LAST_USED,
      .fetch = {20, 80},
      .data = {20, 80},
@@ -231,6 +230,7 @@ unsigned tb_reference(struct tb_model *m, enum tb_stream stream, uint64_t va, tb
     }
     m->counts.walked[stream]++;
     if (m->vhpt && vhpt_find_link(m->vhpt, va >> TB_PAGE_SHIFT & VPN_MASK, m->asn, &w.page)) {
+        m->counts.chained[stream]++;
         keep(m, stream, va, w.page);
         return TB_MISS | TB_CHAINED;
     }
@@ -265,7 +265,7 @@ void tb_switch(struct tb_model *m, uint64_t root, uint64_t asn)
     m->counts.switches++;
     if (root != m->root)
         m->counts.roots++;
-    if (!m->asns) {
+    if (!m->asns || !m->chip->asn_bits) {
         if (root != m->root)
             drop_processes(m);
         m->root = root;
@@ -312,13 +312,21 @@ bool tb_check(struct tb_model *m, enum tb_stream stream, uint64_t va, tb_walk_fn
     struct tb_buffer *b = stream == TB_DATA ? &m->dtb : &m->itb;
     uint64_t key = key_of(m, va), pages;
     uint32_t i = find(b, key);
+    bool is_table = false;
+    struct tb_walk found;
     struct tb_pte now;
 
     if (i == NOT_FOUND && stream == TB_FETCH && m->itb_large.n)
         i = find(b = &m->itb_large, key);
+    if (i == NOT_FOUND) { /* then PALcode loads the PTE */
+        key = key_of(m, pte_address(va));
+        i = find(b = &m->dtb, key);
+        is_table = true;
+    }
     if (i == NOT_FOUND)
         return true;
-    now = walk(context, va).page;
+    found = walk(context, va);
+    now = is_table ? found.table : found.page;
     /* The page's place in its block, by the entry and by the page tables as they are. */
     pages = (UINT64_C(1) << (BLOCK_SHIFT * b->pte[i].gh)) - 1;
     if (now.valid && (b->pte[i].pfn & ~pages) + (key & pages) == now.pfn)
@@ -335,11 +343,14 @@ struct tb_cycles tb_cost(const struct tb_model *m)
     uint64_t looks = m->vhpt ? m->vhpt->walks + m->vhpt->looked : 0;
     uint64_t cleared = m->vhpt ? m->vhpt->cleared : 0;
 
-    /* To clear an entry of 8 bytes is a store; at most each block of 64 bytes comes from memory. */
+    /* A miss that a chain resolves loads no PTE. To clear an entry of 8 bytes is a store; at most
+       each block of 64 bytes comes from memory. */
     return (struct tb_cycles){
         .least = c->walked[TB_FETCH] * p->fetch.least + c->walked[TB_DATA] * p->data.least +
                  doubles * p->second.least + looks * p->walker.least + cleared,
-        .most = c->walked[TB_FETCH] * p->fetch.most + c->walked[TB_DATA] * p->data.most +
-                doubles * p->second.most + looks * p->walker.most + cleared * p->walker.most / 8,
+        .most = c->walked[TB_FETCH] * p->fetch.most + c->walked[TB_DATA] * p->data.most -
+                c->chained[TB_FETCH] * (p->fetch.most - p->fetch.least) -
+                c->chained[TB_DATA] * (p->data.most - p->data.least) + doubles * p->second.most +
+                looks * p->walker.most + cleared * p->walker.most / 8,
     };
 }

@@ -57,7 +57,7 @@ struct tb_chip {
     const char *name;
     uint8_t itb_small, itb_large; /* entries; large: only 512-page blocks, 0: all sizes in one */
     uint8_t dtb;
-    uint8_t asn_bits;
+    uint8_t asn_bits; /* of its entries; 0: they keep no number, so that a switch flushes */
     enum tb_replacement replacement;
     struct tb_price fetch, data, second; /* a miss; what a double miss costs on top */
     struct tb_price walker;              /* a look into the hashed page table, if there is one */
@@ -86,7 +86,6 @@ enum tb_stream { TB_FETCH, TB_DATA };
 #define TB_MISS     1u
 #define TB_DOUBLE   2u  /* with TB_MISS: the load of the PTE missed too */
 #define TB_UNMAPPED 4u  /* with TB_MISS: the page tables have no valid PTE; nothing was filled */
-#define TB_STALE    8u  /* a hit on what the page tables do not say (tb_check) */
 #define TB_HASHED   16u /* with TB_MISS: the hashed page table had the page */
 #define TB_CHAINED  32u /* with TB_MISS: a chain of the hashed page table had it */
 
@@ -94,9 +93,10 @@ struct tb_counts {
     uint64_t references[2], misses[2], doubles[2], unmapped[2]; /* by enum tb_stream */
     uint64_t overlaps; /* entries dropped because a new one maps their pages too */
     uint64_t switches, roots, singles, process_flushes, flushes;
-    uint64_t walked[2]; /* misses that PALcode resolved; the others the hashed page table did */
-    uint64_t stale;     /* TB_STALE */
-    uint64_t asn_reuse; /* a number given to another address space without a flush between */
+    uint64_t walked[2];  /* misses that PALcode resolved; the others the hashed page table did */
+    uint64_t chained[2]; /* of these, those that a chain of that table had */
+    uint64_t stale;      /* entries used that the page tables do not say (tb_check) */
+    uint64_t asn_reuse;  /* a number given to another address space without a flush between */
 };
 
 struct tb_model {
@@ -130,8 +130,9 @@ void tb_invalidate_page(struct tb_model *m, uint64_t va);
 void tb_invalidate_process(struct tb_model *m);
 void tb_invalidate_everything(struct tb_model *m);
 
-/* Does the entry that translates va, if there is one, agree with the page tables? If not, it is
- * counted as stale: an invalidation is missing. Changes nothing else. */
+/* Does the entry that translates va agree with the page tables, or, if there is none, the one that
+ * PALcode's load of its PTE is going to use? If not, it is counted as stale: an invalidation is
+ * missing. Changes nothing else. */
 bool tb_check(struct tb_model *m, enum tb_stream stream, uint64_t va, tb_walk_fn *walk,
               void *context);
 

@@ -28,7 +28,8 @@
 #include <stdlib.h>
 
 QEMU_EXPORT int qemu_plugin_version = PLUGIN_API;
-QEMU_EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
+QEMU_EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc,
+                                    char **argv);
 
 #define NO_PAGE UINT64_MAX
 
@@ -266,9 +267,8 @@ static bool begin_model(struct cpu *c, unsigned i)
     return vhpt_init(&c->vhpt[i], chosen[i].vhpt);
 }
 
-int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
+int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv)
 {
-    (void)info;
     if (!options_read(argc, argv))
         return 1;
     for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
@@ -280,7 +280,7 @@ int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv)
                 return 1;
             }
     }
-    count_begin();
+    count_begin((unsigned)info->vcpus);
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, at_exit, NULL);
     return 0;

@@ -8,6 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a plugin is told when it is installed. */
+struct qemu_info {
+    const char *target;
+    struct {
+        int least, current;
+    } version;
+    _Bool system; /* an emulator of a machine, to which the rest applies */
+    int vcpus, vcpus_most;
+};
+
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_scoreboard;
@@ -36,6 +46,8 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_mem_fn
 void qemu_plugin_register_atexit_cb(uint64_t id, qemu_exit_fn *fn, void *data);
 
 #if PLUGIN_API == 1
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_fn *fn,
+                                            int flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *at,
                                                 uint64_t add);
 void qemu_plugin_register_vcpu_mem_inline(struct qemu_plugin_insn *insn, int accesses, int op,
