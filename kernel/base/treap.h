@@ -43,9 +43,9 @@ extern uint64_t treap_secret;
 
 /* Two multiplications: after one, elements that are allocated one behind the other have weights at
    equal distances, and with some secrets and sizes such trees are twice as deep. */
-static inline uint32_t treap_weight(const struct treap_node *n)
+static inline uint32_t treap_weight(uint64_t of)
 {
-    uint64_t x = ((uint64_t)n ^ treap_secret) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t x = (of ^ treap_secret) * UINT64_C(0x9E3779B97F4A7C15);
 
     return (uint32_t)(((x ^ x >> 32) * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
@@ -85,16 +85,23 @@ static inline void treap_rotate_up(struct treap *t, struct treap_node *c)
     p->up = c;
 }
 
-/* Make n a leaf at the empty link *where of `up` (NULL: *where is the root), which may be in the
-   wrong order of weights with it. */
-static inline void treap_link(struct treap_node *n, struct treap_node *up,
-                              struct treap_node **where)
+/* Make n a leaf with that weight at the empty link *where of `up` (NULL: *where is the root), which
+   may be in the wrong order of weights with it. */
+static inline void treap_link_with(struct treap_node *n, struct treap_node *up,
+                                   struct treap_node **where, uint32_t weight)
 {
     n->left = NULL;
     n->right = NULL;
     n->up = up;
-    n->weight = treap_weight(n);
+    n->weight = weight;
     *where = n;
+}
+
+/* The same; the weight is that of n's place in memory. */
+static inline void treap_link(struct treap_node *n, struct treap_node *up,
+                              struct treap_node **where)
+{
+    treap_link_with(n, up, where, treap_weight((uint64_t)n));
 }
 
 void treap_insert(struct treap *t, struct treap_node *n, struct treap_node *up,

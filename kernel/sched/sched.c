@@ -45,6 +45,7 @@
  */
 #include "kernel/sched/sched_private.h"
 
+#include "arch/alpha/hw/fp.h"
 #include "arch/alpha/hw/switch.h"
 #include "kernel/base/panic.h"
 #include "kernel/sched/ipi.h"
@@ -438,6 +439,7 @@ void sched_exit_current(void)
 
     struct runq *rq = runq_self();
 
+    fp_abandon();
     spin_lock_at_ipl(&rq->lock);
     thread_state_set_locked(thread_self(), THREAD_DEAD);
     rq->after = AFTER_RETIRE;

@@ -8,6 +8,13 @@
  * whoever gets PTEs from an entry gets a place behind it. A child's entry, made by fork, begins at
  * the same page and is younger. The upper part of a split entry begins at a later page. And a new
  * mapping has no PTEs.
+ *
+ * The youngest entries come and go most: those of children, and of programs that run for a moment.
+ * So weights fall with age, in a few steps: an entry that has just come lies below the older ones,
+ * and comes and goes without a rotation. Those of one step are as random among themselves as in any
+ * treap, so that a path is at most as many times longer as there are steps. A weight is made from
+ * the age, not from the entry's place in memory: an entry that comes and goes gets the same place
+ * again.
  */
 #include "kernel/base/panic.h"
 #include "mm/object/object_private.h"
@@ -47,16 +54,33 @@ static void update_up(struct treap_node *n)
     }
 }
 
-static void insert(struct treap *t, struct treap_node *n, struct treap_node *up,
-                   struct treap_node **where)
+/* Of a mapping of that age. */
+static inline uint32_t weight(const struct treap *t, uint64_t age)
 {
-    treap_link(n, up, where);
-    while ((up = n->up) != NULL && up->weight < n->weight) {
-        treap_rotate_up(t, n);
-        update(up);
+    unsigned less = age < 8 ? 0 : age < 64 ? 3 : age < 4096 ? 6 : 9; /* bits */
+
+    return treap_weight((uint64_t)t ^ age) >> less;
+}
+
+static inline void insert(struct treap *t, struct treap_node *n, struct treap_node *up,
+                          struct treap_node **where)
+{
+    struct object_mapping *m = mapping_of(n);
+    uint64_t end = m->end;
+
+    treap_link_with(n, up, where, weight(t, m->age));
+    m->max_end = end;
+    if (up && up->weight < n->weight) {
+        do {
+            treap_rotate_up(t, n);
+            update(up);
+        } while ((up = n->up) != NULL && up->weight < n->weight);
+        update(n);
+        end = m->max_end;
     }
-    update(n);
-    update_up(n->up);
+    /* What is above an ancestor that ends no earlier does so too. */
+    for (; up && mapping_of(up)->max_end < end; up = up->up)
+        mapping_of(up)->max_end = end;
 }
 
 static void take_out(struct treap *t, struct treap_node *n)
@@ -86,9 +110,9 @@ static void attach_locked(struct mm_object *o, struct map_entry *e, uint64_t npa
     m->first = e->offset >> PAGE_SHIFT;
     m->end = m->first + npages;
     m->age = o->next_age++;
-    while (*where) {
+    while (*where) { /* it is the youngest of those that begin at the same page */
         up = *where;
-        where = is_before(m->first, m->age, mapping_of(up)) ? &up->left : &up->right;
+        where = m->first < mapping_of(up)->first ? &up->left : &up->right;
     }
     insert(&o->entries, &m->node, up, where);
     o->nentries++;

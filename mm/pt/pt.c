@@ -185,6 +185,10 @@ pte_t *pt_next_table(struct page_table *pt, vaddr_t *va, vaddr_t end)
 
             if (likely(pte_valid(pt_load(pt_table(upper) + i))))
                 return pt_table(upper) + i;
+            if (((*va ^ (end - 1)) & ~(PTE_L2_SPAN - 1)) == 0) { /* most ranges are this short */
+                *va = end;
+                return NULL;
+            }
             i = next_valid(upper, i);
             *va = (*va & ~(PTE_L1_SPAN - 1)) + i * PTE_L2_SPAN;
             if (i < PTES_PER_PAGE)
@@ -247,6 +251,13 @@ static void prune_level2(struct page_table *pt, pte_t upper, vaddr_t va, vaddr_t
             i = (i | (PT_GROUP - 1)) + 1;
         }
     }
+}
+
+bool pt_may_prune_upper(const struct page_table *pt, vaddr_t start, vaddr_t end)
+{
+    return ((start ^ (end - 1)) & ~(PTE_L1_SPAN - 1)) != 0 ||
+           table_is_empty_private(
+               pt_load((const pte_t *)kseg_page(pt->root) + pte_l1_index(start)));
 }
 
 void pt_prune_upper(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g)

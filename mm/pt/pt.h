@@ -218,6 +218,8 @@ void pt_prune_table(struct page_table *pt, pte_t *l2, vaddr_t va, struct tb_gath
 /* Free the private tables that map a part of [start, end) and are empty. Mutex held exclusively.
    The table pages are put into *g, and freed when the caller flushes it. */
 void pt_prune(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g);
+/* Can there be an empty private level-2 table among them? False: there is none. Mutex held. */
+bool pt_may_prune_upper(const struct page_table *pt, vaddr_t start, vaddr_t end);
 /* Free only the private level-2 tables among them. */
 void pt_prune_upper(struct page_table *pt, vaddr_t start, vaddr_t end, struct tb_gather *g);
 /* Create the root of an address space, from domain rad, with the system entries and the self-map.

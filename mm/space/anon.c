@@ -449,11 +449,12 @@ static int __attribute__((noinline)) unmap_pages(struct aspace *as, struct map_e
     struct tb_gather g;
     uint64_t cleared = 0;
     vaddr_t va = MAX(start, first_touched(e));
-    pte_t *l2;
+    pte_t *l2 = pt_next_table(&as->pt, &va, end);
 
+    if (!l2 && !pt_may_prune_upper(&as->pt, start, end))
+        return 0;
     tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
-    for (l2 = pt_next_table(&as->pt, &va, end); l2 && !thread_killed();
-         l2 = pt_step_table(&as->pt, l2, &va, end)) {
+    for (; l2 && !thread_killed(); l2 = pt_step_table(&as->pt, l2, &va, end)) {
         vaddr_t table = va & ~(PTE_L2_SPAN - 1), next = MIN(table + PTE_L2_SPAN, end);
         pte_t *p = pt_table(pt_load(l2));
 

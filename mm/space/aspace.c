@@ -202,18 +202,13 @@ void aspace_unref(struct aspace *as)
 
 /* ---- splitting and merging ---- */
 
-/* Do everything that can fail in a split of e at va. *second: the new entry, for split_commit; NULL
-   when e does not extend across va (e NULL: nor does any other entry). 0, -ENOMEM, or the error of
-   map_ops.split_prepare. */
-static int split_prepare(struct aspace *as, struct map_entry *e, vaddr_t va,
-                         struct map_entry **second)
+/* split_prepare() for an entry that extends across va. */
+static int __attribute__((noinline)) split_prepare_across(struct aspace *as, struct map_entry *e,
+                                                          vaddr_t va, struct map_entry **second)
 {
     struct map_entry *new;
     int err = 0;
 
-    *second = NULL;
-    if (!e || e->start == va || e->end == va)
-        return 0;
     new = as->counts.entries < ASPACE_ENTRIES_MAX ? map_entry_alloc() : NULL;
     if (!new)
         return -ENOMEM;
@@ -226,6 +221,16 @@ static int split_prepare(struct aspace *as, struct map_entry *e, vaddr_t va,
     else
         *second = new;
     return err;
+}
+
+/* Do everything that can fail in a split of e at va. *second: the new entry, for split_commit; NULL
+   when e does not extend across va (e NULL: nor does any other entry). 0, -ENOMEM, or the error of
+   map_ops.split_prepare. */
+static inline int split_prepare(struct aspace *as, struct map_entry *e, vaddr_t va,
+                                struct map_entry **second)
+{
+    *second = NULL;
+    return !e || e->start == va || e->end == va ? 0 : split_prepare_across(as, e, va, second);
 }
 
 /* Split e, which extends across va: it keeps [start, va), and `second`, which split_prepare

@@ -689,9 +689,13 @@ static void test_race(void)
     __atomic_store_n(&over, true, __ATOMIC_RELEASE);
     pthread_join(t, NULL);
     ok(!wrong && !refused, "channels and fandles go away in the middle: %u, %u", wrong, refused);
+    /* What the disk had begun when it was cancelled ends in its own time. */
+    for (unsigned k = 0; k < 32; k++)
+        for (unsigned n = 0; n < 10000 && !ended(&iosa[k]); n++)
+            usleep(1000);
     for (unsigned k = 0; k < 32; k++)
         wrong += !ended(&iosa[k]);
-    is(wrong, 0, "all that has begun has ended");
+    is(wrong, 0, "all that has begun ends");
     is(sys$io_cleanup(f), SS$_NORMAL, "and nothing is busy");
 }
 

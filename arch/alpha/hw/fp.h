@@ -26,6 +26,8 @@
 
 /* Does the thread use floating point? Then the unit is enabled, in kernel mode too. Any IPL. */
 static inline bool fp_used(void) { return current_hw->pcb.flags & HW_FP_USED; }
+/* The current thread never runs again: nobody wants its registers. At IPL_CLOCK. */
+static inline void fp_abandon(void) { current_hw->pcb.flags &= ~(uint64_t)HW_FP_USED; }
 /* For a FEN fault: give the thread the unit. */
 void fp_enable(void);
 /* Store the registers in hw.fp, where they stay until the thread returns to user mode. */

@@ -1,9 +1,9 @@
 /*
  * Calls on paths: open, exec, access, and calls that create, link, rename or remove names.
  *
- * A path is first copied into paged pool (upath.h) and resolved there by kernel/io/tree.h, which
- * takes the locks of directories. A directory descriptor gives the directory at which a relative
- * path starts. Every call can fail with -ENOMEM for the copy.
+ * A path is first copied, a long one into paged pool (upath.h), and resolved there by
+ * kernel/io/tree.h, which takes the locks of directories. A directory descriptor gives the
+ * directory at which a relative path starts. A call can fail with -ENOMEM for the copy.
  */
 #include "kernel/sys/posix/path.h"
 
