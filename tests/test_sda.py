@@ -173,6 +173,29 @@ NOT_THERE = {
     ),
 }
 
+DOCUMENT = (TOP / "docs/debugging.md").read_text()
+# Where calls are inlined is the compiler's choice.
+OF_THE_COMPILER = ("sda show call_frame /process=2", "sda show stack /process=2")
+
+
+def documented() -> dict[str, list[str]]:
+    """The lines that the document shows of each command, on the same state as here; only what it
+    shows first: later it shows the same command after damage."""
+    part = DOCUMENT.split("### Processes, stacks, call frames")[1].split("\n## ")[0]
+    shown: dict[str, list[str]] = {}
+    for block in re.findall(r"^    \(gdb\) (.*(?:\n(?:    (?!\(gdb\)).*)?$)*)", part, re.MULTILINE):
+        command, *lines = block.splitlines()
+        shown.setdefault(command, [line.strip() for line in lines])
+    return {command: lines for command, lines in shown.items() if command not in OF_THE_COMPILER}
+
+
+def shape(line: str) -> str:
+    """The line without its numbers, and without the width of its columns."""
+    line = re.sub(r"^.*symbols of .*/", "symbols of /", line)
+    number = r"\b0x[0-9a-f]+|\b[0-9A-F]{8}(?:\.[0-9A-F]{8})?\b|\b[0-9A-F]*\d[0-9A-F]*(?:\.\d+)?\b"
+    return " ".join(re.sub(r"-{3,}", "-", re.sub(number, "N", line)).split())
+
+
 # Damage done by lib/gdb_damage.py, and the expected report of the validation.
 DAMAGE = {
     "count of a list": r"RAD 0 free list: \d+ pages linked, its count says \d+",
@@ -215,7 +238,7 @@ def answers(tmp_path_factory) -> dict[str, dict[str, str]]:
 
 
 def look(path: Path) -> dict[str, dict[str, str]]:
-    commands = [*EXPECTED, *PICKED, *MISTAKES, *NOT_THERE]
+    commands = list(dict.fromkeys([*EXPECTED, *PICKED, *MISTAKES, *NOT_THERE, *documented()]))
     with Debugged(
         *("-m", "12G", "--smp", "1", "--set", "RADS=2", "--set", "MEMORY_HOLES=3"),
         *("--reserve", "RESERVED 8 /ALLOCATE", "--reserve", "PIECES 3200 /ALLOCATE"),
@@ -252,6 +275,15 @@ def folder_of(pid: int) -> Path:
     words = [Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children]
     qemu = next(command for command in words if b"-initrd" in command)
     return Path(qemu[qemu.index(b"-initrd") + 1].decode()).parent
+
+
+@pytest.mark.parametrize("command", documented())
+def test_document_shows_what_it_says(answers, command):
+    """Each line of the document is one of the output, in this order."""
+    said = iter(map(shape, answers["saved"][command].splitlines()))
+    for line in documented()[command]:
+        if line not in ("", "…"):
+            assert shape(line) in said, f"{line}\n{answers['saved'][command]}"
 
 
 @pytest.mark.parametrize("command", EXPECTED)
