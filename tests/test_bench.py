@@ -85,7 +85,7 @@ def grown(rows: list[figures.Row]) -> set[str]:
             continue
         work = figures.CHUNK_NS if name == "nonpaged pool" else 0  # when it grows
         longer = many["longest_ns"] > 1.1 * few["longest_ns"] + tick + work
-        if longer and typical(many) > 1.1 * typical(few) + 8:
+        if longer and typical(many) > 1.05 * typical(few) + 4:
             found.add(name)
     return found
 
@@ -95,11 +95,12 @@ def test_no_hold_grows_with_the_number_of_processes(quick: Path) -> None:
     list."""
     rows = figures.lock_rows(rows_of(quick), 1, "shared")
     assert grown(rows) == set()
-    for r in rows:  # each such hold by 10 instructions for each process
-        walks = r["acquisitions"] // 4 * (r["name"] == "process table")
-        r["longest_ns"] += 10 * r["processes"]
-        r["held_ns"] += 10 * r["processes"] * walks
-    assert grown(rows) == {"process table"}
+    for r in rows:  # each such hold by 50 instructions for each process
+        walks = {"process table": r["acquisitions"] // 4, "nonpaged pool": r["processes"]}
+        if r["name"] in walks:
+            r["longest_ns"] += 50 * r["processes"]
+            r["held_ns"] += 50 * r["processes"] * walks[r["name"]]
+    assert grown(rows) == {"process table", "nonpaged pool"}
 
 
 def test_a_broken_bound_is_reported(quick: Path) -> None:

@@ -105,8 +105,8 @@ def test_replay_needs_nothing_of_the_build(recorded: tuple[Path, Ran]) -> None:
     path, ran = recorded
     script = (
         "import sys; from pathlib import Path; from megalith.__main__ import INSPECTION\n"
-        "from megalith.run import command\n"
-        "command.KERNEL = command.INITRD = Path('/nowhere')\n"
+        "from megalith.run import command, image, options\n"
+        "options.KERNEL = image.INITRD = image.SMALL_INITRD = Path('/nowhere')\n"
         f"sys.exit(command.main(INSPECTION, None, ['--replay', {str(path)!r}]))"
     )
     done = subprocess.run(

@@ -3,7 +3,8 @@
  * the ordering and the locking; nothing here allocates or fails.
  *
  * A tree is a treap: a binary search tree by the caller's key that is at the same time a heap by a
- * weight, which is a hash of the node's address and of a secret of this boot. Users see neither, so
+ * weight, which is a hash of the node's address (or of another number that the caller gives to no
+ * other node, treap_link_with) and of a secret of this boot. Users see neither, so
  * whatever keys they choose, in whatever order, the expected depth is that of random insertions:
  * about 2 ln n, 18 for 10,000 elements and 28 for a million. Insertion and removal take one walk
  * down and two rotations on average.

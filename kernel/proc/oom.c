@@ -40,7 +40,8 @@
 #define ROUNDS_DYING  2000u    /* for processes that are ending, before another one is chosen */
 #define ROUNDS_MAPPED 20000u   /* that only took pages away that programs may be using */
 #define AGAIN_MOST    100u     /* times that a call is made again before it fails */
-#define AGAIN_STARVES 8u       /* before it may take of the last pages */
+#define AGAIN_STARVES 8u       /* before it may take some of the last pages, at each attempt: */
+#define AGAIN_PAGES   64u
 #define ROUNDS_GAP    (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
 
 struct choice {
@@ -218,7 +219,7 @@ int process_call_again(void)
     if (!page_out_active() || thread_killed() || u->again >= AGAIN_MOST)
         return ENOMEM;
     if (++u->again > AGAIN_STARVES)
-        thread_self()->starved = 1;
+        thread_self()->starved = AGAIN_PAGES;
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_AGAIN, __ATOMIC_RELAXED);
     if (!page_out_wait())
         return ENOMEM;

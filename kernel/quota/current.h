@@ -20,8 +20,11 @@ static inline void quota_note_refused(const struct quota_count *c, uint64_t n)
     thread_self()->refused = true;
 }
 
-/* May the current thread take of the last pages (mm/phys/fluid.c)? */
-static inline bool quota_is_starved(void) { return thread_self()->starved; }
+/* May the current thread take n of the last pages (mm/phys/fluid.c)? */
+static inline bool quota_is_starved(uint64_t n) { return thread_self()->starved >= n; }
+
+/* It has taken them. */
+static inline void quota_note_last(uint64_t n) { thread_self()->starved -= (uint8_t)n; }
 
 /* Have pages been refused to the current thread since the last call? */
 static inline bool quota_take_refusal(void)

@@ -65,7 +65,7 @@ struct thread {
     uint8_t ending;   /* counted by thread_leave_process(); own thread, then the reaper */
     uint8_t settling; /* does at its end what others wait for: no wait for a mutex is cut short; own
                          thread */
-    uint8_t starved;  /* waited for memory often: it may take of the last pages; own thread */
+    uint8_t starved;  /* pages that it may take of the last ones, as it waited often; own thread */
     uint8_t no_faults;      /* an access to user memory that faults fails at once; own thread */
     uint8_t refused;        /* pages were refused, and no wait has followed; own thread */
     uint16_t refused_by;    /* number of the counter that refused pages last; own thread */

@@ -10,14 +10,17 @@
  * mapping has no PTEs.
  *
  * The youngest entries come and go most: those of children, and of programs that run for a moment.
- * So weights fall with age, in a few steps: an entry that has just come lies below the older ones,
- * and comes and goes without a rotation. Those of one step are as random among themselves as in any
- * treap, so that a path is at most as many times longer as there are steps. A weight is made from
- * the age, not from the entry's place in memory: an entry that comes and goes gets the same place
- * again.
+ * So all but the OLD first entries of an object have smaller weights: an entry that has just come
+ * lies below those, and comes and goes without a rotation. Of both kinds each is as random among
+ * its like as in any treap, so a path is at most twice as long. A weight is made from the age and
+ * the object's number. An entry that comes and goes gets the same place in memory again, so with a
+ * hash of that it would have a bad place each time.
  */
 #include "kernel/base/panic.h"
 #include "mm/object/object_private.h"
+
+#define OLD        64u
+#define YOUNG_LESS 6u /* bits */
 
 static inline struct object_mapping *mapping_of(struct treap_node *n)
 {
@@ -54,21 +57,20 @@ static void update_up(struct treap_node *n)
     }
 }
 
-/* Of a mapping of that age. */
-static inline uint32_t weight(const struct treap *t, uint64_t age)
+/* Of a mapping of o with that age. */
+static inline uint32_t weight(const struct mm_object *o, uint64_t age)
 {
-    unsigned less = age < 8 ? 0 : age < 64 ? 3 : age < 4096 ? 6 : 9; /* bits */
-
-    return treap_weight((uint64_t)t ^ age) >> less;
+    return treap_weight((uint64_t)o->number << 32 ^ age) >> (age < OLD ? 0 : YOUNG_LESS);
 }
 
-static inline void insert(struct treap *t, struct treap_node *n, struct treap_node *up,
+static inline void insert(struct mm_object *o, struct treap_node *n, struct treap_node *up,
                           struct treap_node **where)
 {
+    struct treap *t = &o->entries;
     struct object_mapping *m = mapping_of(n);
     uint64_t end = m->end;
 
-    treap_link_with(n, up, where, weight(t, m->age));
+    treap_link_with(n, up, where, weight(o, m->age));
     m->max_end = end;
     if (up && up->weight < n->weight) {
         do {
@@ -83,17 +85,34 @@ static inline void insert(struct treap *t, struct treap_node *n, struct treap_no
         mapping_of(up)->max_end = end;
 }
 
+/* What is below n is merged from the top on, the heavier node first, and summed up from below: half
+ * of what rotations take, on a path that can be long. */
 static void take_out(struct treap *t, struct treap_node *n)
 {
-    while (n->left && n->right) {
-        struct treap_node *c = n->left->weight > n->right->weight ? n->left : n->right;
+    struct treap_node *left = n->left, *right = n->right, *above = n->up, *last = above;
+    struct treap_node **where = !above ? &t->root : above->left == n ? &above->left : &above->right;
 
-        treap_rotate_up(t, c);
-        update(n);
-        update(c);
+    while (left && right) {
+        if (left->weight > right->weight) {
+            *where = left;
+            left->up = last;
+            last = left;
+            where = &last->right;
+            left = *where;
+        } else {
+            *where = right;
+            right->up = last;
+            last = right;
+            where = &last->left;
+            right = *where;
+        }
     }
-    treap_replace_child(t, n, n->left ? n->left : n->right);
-    update_up(n->up);
+    *where = left ? left : right;
+    if (*where)
+        (*where)->up = last;
+    for (; last != above; last = last->up)
+        update(last);
+    update_up(above);
 }
 
 static bool is_before(uint64_t first, uint64_t age, const struct object_mapping *m)
@@ -114,7 +133,7 @@ static void attach_locked(struct mm_object *o, struct map_entry *e, uint64_t npa
         up = *where;
         where = m->first < mapping_of(up)->first ? &up->left : &up->right;
     }
-    insert(&o->entries, &m->node, up, where);
+    insert(o, &m->node, up, where);
     o->nentries++;
     o->refs++;
 }

@@ -58,7 +58,7 @@ static struct spinlock locks[OBJECT_LOCKS] = {
 /* Objects whose pages may go to page files, by their lock, which protects the list. {0}: none yet.
  */
 static struct list pageable[OBJECT_LOCKS];
-static uint32_t next_lock; /* objects get the locks in turn; atomic */
+static uint32_t created; /* objects so far, which get the locks in turn; atomic */
 
 struct spinlock *object_list(unsigned k, struct list **list)
 {
@@ -82,12 +82,14 @@ static void enlist(struct mm_object *o)
 struct mm_object *object_create(uint64_t npages, const struct pager_ops *ops, void *pager_data)
 {
     struct mm_object *o = npp_alloc(sizeof(*o));
+    uint32_t number = __atomic_fetch_add(&created, 1, __ATOMIC_RELAXED);
 
     KASSERT(npages <= OBJECT_MAX_PAGES, "a page's number in its object fits its entry");
     if (!o)
         return NULL;
     *o = (struct mm_object){
-        .lock = &locks[__atomic_fetch_add(&next_lock, 1, __ATOMIC_RELAXED) % OBJECT_LOCKS],
+        .lock = &locks[number % OBJECT_LOCKS],
+        .number = number,
         .refs = 1,
         .npages = npages,
         .ops = ops,

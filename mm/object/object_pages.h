@@ -89,6 +89,7 @@ struct mm_object {         /* nonpaged pool; all fields protected by *lock unles
     uint8_t height;     /* of the index: levels above the leaves */
     bool dead;          /* no reference left; freed with the last outstanding answer */
     uint16_t seen;      /* used by the self-check (mm/check/validate.h) */
+    uint32_t number;    /* how many objects were created before it; constant */
 };
 
 /* ---- index (mm/object/object_index.c); lock held ---- */

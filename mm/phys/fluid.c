@@ -29,10 +29,10 @@
  * The minimum keeps the last pages for allocations that must not fail: PA_KERNEL may use three
  * quarters of it. A thread whose system call was made again for want of memory so often that others
  * seem to take each page that is freed before it runs (thread.starved) may use one quarter, or as
- * much below its user's floor; its call ends then, and the pager fills the quarter up. Above it
- * lies a reserve for user 0: an allocation for another user is refused when fluid_available would
- * fall below its account's page_floor, also with PA_KERNEL, and the contents of files leave that
- * much whoever writes them.
+ * much below its user's floor; for each attempt some pages, and the pager fills the quarter up.
+ * Above it lies a reserve for user 0: an allocation for another user is refused when
+ * fluid_available would fall below its account's page_floor, also with PA_KERNEL, and the contents
+ * of files leave that much whoever writes them.
  */
 #include "mm/phys/fluid.h"
 

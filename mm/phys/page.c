@@ -112,8 +112,10 @@ static inline int take(unsigned flags, enum page_type type, unsigned rad, uint32
 static bool __attribute__((noinline)) take_last_or_note(struct quota_count *c, int64_t floor,
                                                         uint64_t n)
 {
-    if (quota_is_starved() && floor >= 0 && pages_take(c, floor - fluid_for_starved(), n))
+    if (quota_is_starved(n) && floor >= 0 && pages_take(c, floor - fluid_for_starved(), n)) {
+        quota_note_last(n);
         return true;
+    }
     /* If there are both by now, it was the limit, or it is worth another try as well. */
     if (quota_room(c) < n ||
         __atomic_load_n(&fluid_available, __ATOMIC_RELAXED) >= floor + (int64_t)n)

@@ -42,7 +42,7 @@ __thread struct thread_hw *current_hw = &nobody.hw;
 __thread unsigned host_cpu_id;
 __thread uint64_t host_ipl;
 __thread struct account *host_account;
-__thread bool host_starved;
+__thread uint64_t host_starved;
 __thread uint64_t host_spin_locks; /* taken so far */
 char *host_ram;
 uint64_t host_tb_singles, host_tb_alls;

@@ -36,7 +36,7 @@ int share_lookup(struct inode *dir, const struct fs_name *name, struct inode **o
     return err;
 }
 
-/* Find what the server has created. Not -ENOMEM: that would say that nothing was done. */
+/* Find the file that the server has created. Not -ENOMEM: then the open would be made again. */
 static int find_created(struct share_inode *d, const struct fs_name *name, struct inode **out)
 {
     int err = share_lookup(&d->inode, name, out);
@@ -85,7 +85,7 @@ static int create_other(struct share_inode *d, const struct fs_name *name,
     int err = make(d, fid, name, what);
 
     fid_release(d, fid);
-    return err ? err : find_created(d, name, out);
+    return err ? err : share_lookup(&d->inode, name, out);
 }
 
 /* Give a new file to its owner, which the server may refuse: then it belongs to the server's. */

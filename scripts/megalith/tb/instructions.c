@@ -132,13 +132,23 @@ static bool is_access(uint32_t code)
     return (load && (code >> 21 & 31) != 31) || store || op == 0x1B || op == 0x1F;
 }
 
+/* Does it trap on overflow: ADDL/V, ADDQ/V, SUBL/V, SUBQ/V, MULL/V, MULQ/V? */
+static bool traps_on_overflow(uint32_t code)
+{
+    unsigned op = code >> 26, function = code >> 5 & 0x7F;
+
+    return (op == 0x10 || op == 0x13) &&
+           (function == 0x40 || function == 0x60 || function == 0x49 || function == 0x69);
+}
+
 /* May it be left before it ends, by a fault or an arithmetic trap? Besides loads and stores that may
- * floating point (0x14 to 0x17); and one that is not known. */
+ * floating point (0x14 to 0x17) and arithmetic with overflow; and one that is not known. */
 static bool may_trap(uint32_t code)
 {
     unsigned op = code >> 26;
 
-    return op == 0 || is_access(code) || op == 0x2E || op == 0x2F || (op >= 0x14 && op <= 0x17);
+    return op == 0 || traps_on_overflow(code) || is_access(code) || op == 0x2E || op == 0x2F ||
+           (op >= 0x14 && op <= 0x17);
 }
 
 /* Count the instructions of a block as --icount does: those that have been executed to their end.

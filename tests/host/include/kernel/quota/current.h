@@ -5,14 +5,15 @@
 #include "kernel/quota/quota.h"
 
 extern __thread struct account *host_account; /* NULL: the system's */
-extern __thread bool host_starved;
+extern __thread uint64_t host_starved;        /* as thread.starved */
 
 static inline struct account *account_self(void)
 {
     return host_account ? host_account : account_system;
 }
 
-static inline bool quota_is_starved(void) { return host_starved; }
+static inline bool quota_is_starved(uint64_t n) { return host_starved >= n; }
+static inline void quota_note_last(uint64_t n) { host_starved -= n; }
 
 static inline void quota_note_refused(const struct quota_count *c, uint64_t n) { (void)c, (void)n; }
 
