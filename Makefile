@@ -348,7 +348,7 @@ HOST_TESTS := $(if $(EXT2FS_SRC),$(HOST_TESTS),$(filter-out $(K)/host/test_ext4,
 HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcard tests/host/*.c)))
 # TEST=SOURCE for each, and TEST=EXT2FS; read at once, as each run of a shell takes 5 ms.
 SOURCES_OF := $(shell awk '/^\/\/ (SOURCES:|EXT2FS$$)/ {for (i = $$2 == "SOURCES:" ? 3 : 2; i <= NF; i++) \
-	print FILENAME "=" $$i}' tests/host/t*.c tests/fuzz/fuzz_*.c)
+	print FILENAME "=" $$i}' /dev/null $(wildcard tests/host/t*.c tests/fuzz/fuzz_*.c))
 sources_of = $(patsubst $(1)=%,%,$(filter $(1)=%,$(SOURCES_OF)))
 host_sources = $(filter-out EXT2FS,$(call sources_of,tests/host/$(1).c))
 

@@ -160,7 +160,7 @@ ENDLESS = "i=0; while true; do echo line $i; i=$((i+1)); done"
 @pytest.mark.parametrize(
     ("command", "options", "status"),
     [
-        (("/bin/sh", "-c", ENDLESS), ("--timeout", "0.3"), 124),
+        (("/bin/sh", "-c", ENDLESS), ("--timeout", "0.1"), 124),
         (("/tests/crash_kernel",), (), 125),
     ],
     ids=["time is up", "panic"],

@@ -19,7 +19,7 @@
 #include "kernel/base/panic.h"
 #include "mm/object/object_private.h"
 
-#define OLD        64u
+#define OLD        8u
 #define YOUNG_LESS 6u /* bits */
 
 static inline struct object_mapping *mapping_of(struct treap_node *n)
