@@ -180,21 +180,12 @@ static struct object_mapping *first_in(struct treap_node *n, uint64_t from)
     }
 }
 
-struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, uint64_t age,
-                                     uint64_t from, uint64_t to)
+/* The first from n on in the order that maps a page of [from, to). */
+static struct map_entry *from_on(struct treap_node *n, uint64_t from, uint64_t to)
 {
-    struct treap_node *n = o->entries.root, *next = NULL;
     struct object_mapping *m = NULL;
 
-    while (n) { /* the next one in the order, whatever it maps */
-        if (is_before(first, age, mapping_of(n))) {
-            next = n;
-            n = n->left;
-        } else {
-            n = n->right;
-        }
-    }
-    for (n = next; n && !m; n = n->up) { /* the first from there on that ends above `from` */
+    for (; n && !m; n = n->up) { /* the first that ends above `from` */
         if (mapping_of(n)->end > from) {
             m = mapping_of(n);
             break;
@@ -207,6 +198,27 @@ struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, 
             n = n->up;
     }
     return m && m->first < to ? entry_of(m) : NULL;
+}
+
+struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, uint64_t age,
+                                     uint64_t from, uint64_t to)
+{
+    struct treap_node *n = o->entries.root, *next = NULL;
+
+    while (n) { /* the next one in the order, whatever it maps */
+        if (is_before(first, age, mapping_of(n))) {
+            next = n;
+            n = n->left;
+        } else {
+            n = n->right;
+        }
+    }
+    return from_on(next, from, to);
+}
+
+struct map_entry *object_entry_behind(const struct map_entry *e, uint64_t from, uint64_t to)
+{
+    return from_on(treap_next(&e->pages.node), from, to);
 }
 
 struct map_entry *object_next_entry(const struct mm_object *o, const struct map_entry *after)

@@ -47,6 +47,8 @@ void pager_wake(struct mm_object *o, uint64_t offset);
    none. A walk of all begins with (0, 0) of entries whose age is above 0. */
 struct map_entry *object_entry_after(const struct mm_object *o, uint64_t first, uint64_t age,
                                      uint64_t from, uint64_t to);
+/* The same behind e, which is attached. Lock held. */
+struct map_entry *object_entry_behind(const struct map_entry *e, uint64_t from, uint64_t to);
 
 /* ---- reverse walk (mm/object/rmap.c) ---- */
 /* Change every PTE that maps a page of [from, to) of o: clear it (access 0) or make it read-only

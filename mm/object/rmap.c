@@ -56,6 +56,11 @@ struct rmap_walk {
     uint64_t first, age; /* position */
     uint64_t at;
     unsigned cost; /* of this step so far */
+    /* The last entry of the step before. It is there still, and in its place, if no entry was
+       attached and none detached since. */
+    struct map_entry *last;
+    uint64_t next_age;
+    uint32_t nentries;
 };
 
 /* Change one PTE; the caller counts. Both locks held. True: it was cleared. */
@@ -155,13 +160,18 @@ static uint64_t restrict_entry(struct rmap_walk *w, struct map_entry *e, uint64_
 /* One step. Lock held. False: the walk is done. */
 static bool step_locked(struct rmap_walk *w)
 {
+    struct mm_object *o = w->o;
+    struct map_entry *e = o->next_age == w->next_age && o->nentries == w->nentries ? w->last : NULL;
+
     w->cost = 0;
     while (w->cost < STEP_COST && !w->stopped) {
-        struct map_entry *e;
         uint64_t end;
 
         /* Inside an entry, it is the one behind (first, age - 1), if it is still there. */
-        e = object_entry_after(w->o, w->first, w->inside ? w->age - 1 : w->age, w->from, w->to);
+        if (e && !w->inside)
+            e = object_entry_behind(e, w->from, w->to);
+        else
+            e = object_entry_after(w->o, w->first, w->inside ? w->age - 1 : w->age, w->from, w->to);
         if (!e)
             return false;
         if (!w->inside || e->pages.first != w->first || e->pages.age != w->age)
@@ -173,6 +183,9 @@ static bool step_locked(struct rmap_walk *w)
         w->at = w->at < end ? restrict_entry(w, e, end) : end;
         w->inside = w->at < end;
     }
+    w->last = e;
+    w->next_age = o->next_age;
+    w->nentries = o->nentries;
     return !w->stopped;
 }
 
