@@ -54,6 +54,12 @@ def test_quota(tmp_path: Path) -> None:
     assert "out of memory, killed (user 1000" in console
 
 
+def test_tables(tmp_path: Path) -> None:
+    """A fault that needs two pages where the limit leaves room for one; tables stay in memory."""
+    image = swap.make(tmp_path / "swap", MEMORY)
+    run(image, "tables", options=["--set", "USER_PAGES=600"])
+
+
 def test_thrash(tmp_path: Path) -> None:
     """More is in use than memory and the page file have: no slot is left, or only for a moment."""
     console = run(swap.make(tmp_path / "swap", MEMORY // 2), "thrash", cpus=2)

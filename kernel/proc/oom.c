@@ -42,6 +42,7 @@
 #define AGAIN_MOST    100u     /* times that a call is made again before it fails */
 #define AGAIN_STARVES 8u       /* before it may take some of the last pages, at each attempt: */
 #define AGAIN_PAGES   64u
+#define AGAIN_DOUBLES 8u /* attempts before each of which twice the room is asked for */
 #define ROUNDS_GAP    (100 * (uint64_t)ROUND_NS) /* after which a fault begins a new series */
 
 struct choice {
@@ -220,6 +221,7 @@ int process_call_again(void)
         return ENOMEM;
     if (++u->again > AGAIN_STARVES)
         thread_self()->starved = AGAIN_PAGES;
+    thread_self()->attempt = (uint16_t)(1u << MIN(u->again, AGAIN_DOUBLES));
     __atomic_fetch_or(&current_hw->syscall_exit, EXIT_AGAIN, __ATOMIC_RELAXED);
     if (!page_out_wait())
         return ENOMEM;
@@ -237,4 +239,5 @@ void process_call_over(void)
     __atomic_fetch_and(&current_hw->syscall_exit, ~EXIT_AGAIN, __ATOMIC_RELAXED);
     uthread_self()->again = 0;
     thread_self()->starved = 0;
+    thread_self()->attempt = 0;
 }

@@ -412,6 +412,17 @@ struct page_out_news {
     uint32_t own;
 };
 
+/* The pager can make no more room than this for a user at his limit, which may be less than an
+ * attempt needs in all: that is tried once, and again only with more. least: what was refused. */
+static bool is_worth_a_try(uint64_t room, uint64_t least)
+{
+    struct thread *t = thread_self();
+    bool more = room >= least && room > t->refused_room;
+
+    t->refused_room = more ? (uint16_t)room : 0;
+    return more;
+}
+
 static bool wait_is_over(const struct page_out_news *was)
 {
     if (was->full)
@@ -448,6 +459,7 @@ enum page_out_result page_out_wait_result(void)
                                 .verdicts = __atomic_load_n(&verdicts, __ATOMIC_ACQUIRE),
                                 .thrashes = __atomic_load_n(&thrashes, __ATOMIC_ACQUIRE)};
     bool refused = quota_take_refusal();
+    uint64_t least = MAX(thread_self()->refused_pages, 1u), room;
 
     was.full = page_out_user_full(&was.wanted);
     if (!page_out_active() || thread_self()->failure)
@@ -458,6 +470,8 @@ enum page_out_result page_out_wait_result(void)
         if (was.wanted > MIN(limit, (uint64_t)UINT16_MAX))
             return PAGE_OUT_NONE; /* there will never be so much room */
         was.own = page_out_user_verdicts(was.full);
+        if (quota_room(was.full) < least)
+            thread_self()->refused_room = 0;
     } else if (is_enough()) { /* the pager, or who freed something, was faster than this thread */
         return refused && (!thread_killed() || thread_self()->settling) ? PAGE_OUT_AGAIN
                                                                         : PAGE_OUT_NONE;
@@ -466,11 +480,14 @@ enum page_out_result page_out_wait_result(void)
         return PAGE_OUT_NONE;
     /* Of what there was others may have taken some: then the next try is refused, and waits. But
        while pages only take each other's place, room does not last. */
-    if (was.full)
-        return page_out_user_is_thrash(was.full) || (page_out_user_verdicts(was.full) != was.own &&
-                                                     quota_room(was.full) < was.wanted)
-                   ? PAGE_OUT_VAIN
-                   : PAGE_OUT_AGAIN;
+    if (was.full) {
+        room = quota_room(was.full);
+        if (page_out_user_is_thrash(was.full) ||
+            (room < was.wanted && page_out_user_verdicts(was.full) != was.own &&
+             !is_worth_a_try(room, least)))
+            return PAGE_OUT_VAIN;
+        return PAGE_OUT_AGAIN;
+    }
     if (__atomic_load_n(&thrashes, __ATOMIC_ACQUIRE) != was.thrashes)
         return PAGE_OUT_VAIN;
     return __atomic_load_n(&freed, __ATOMIC_ACQUIRE) == was.freed &&

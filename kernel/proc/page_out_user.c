@@ -13,6 +13,10 @@
  * otherwise pages were in use meanwhile that are not while their users wait, and who waits asks
  * anew.
  *
+ * Who was refused a page may have had others for the same attempt, tables above it, and has given
+ * them back. Then there is room for what was refused, but not for all of the attempt: the rounds
+ * are to make room for both (quota_refused). If they cannot, what room there is is tried once.
+ *
  * A user who has room neither in memory nor in page files for PAGE_OUT_THRASH_NS thrashes: pages
  * that are freed only make place for others of his that come back.
  */
@@ -89,7 +93,7 @@ bool page_out_is_full(const struct account *a)
     const struct quota_count *c = quota_refused(&n);
 
     if (account_is_full(a, QUOTA_PAGES, 1) ||
-        (c == &a->count[QUOTA_FILE_PAGES] && quota_room(c) < n))
+        (c && quota_account(quota_number(c)) == a && quota_room(c) < n))
         return true;
     return page_out_user_is_thrash(&a->count[QUOTA_PAGES]) ||
            (c == &a->count[QUOTA_FILE_PAGES] && page_out_user_is_thrash(c));

@@ -35,12 +35,25 @@ static inline bool quota_take_refusal(void)
     return refused;
 }
 
-/* The counter that last refused pages to the current thread, and how many; NULL: what was refused
- * last was so for another reason. There may be room by now. */
+/* Pages that an attempt has at most, of which one was refused, and which it then gives back: tables
+ * of each level, and the page itself. Those of a call are not known, see thread->attempt. */
+#define QUOTA_ATTEMPT_PAGES 8u
+
+/* The counter that last refused pages to the current thread, and how many its next attempt may need
+ * in all, up to what the limit allows; NULL: what was refused last was so for another reason. There
+ * may be room by now: of what was refused, as the attempt has given back what it had, and then the
+ * next one would fail as well. */
 static inline struct quota_count *quota_refused(uint64_t *n)
 {
+    struct quota_count *c = quota_counter(thread_self()->refused_by);
+    uint64_t limit = __atomic_load_n(&c->limit, __ATOMIC_RELAXED);
+
     *n = thread_self()->refused_pages;
-    return *n ? quota_counter(thread_self()->refused_by) : NULL;
+    if (*n == 0)
+        return NULL;
+    if (*n < limit)
+        *n = MIN(*n + MAX(QUOTA_ATTEMPT_PAGES, thread_self()->attempt), limit);
+    return c;
 }
 
 #endif

@@ -69,6 +69,9 @@ struct thread {
     uint8_t no_faults;      /* an access to user memory that faults fails at once; own thread */
     uint8_t refused;        /* pages were refused, and no wait has followed; own thread */
     uint16_t refused_by;    /* number of the counter that refused pages last; own thread */
+    uint16_t attempt;       /* pages that its call may need at once, as it was refused some several
+                               times; own thread */
+    uint16_t refused_room;  /* with so much room left it tried again in vain; own thread */
     uint32_t refused_pages; /* how many; 0: the last allocation that failed, failed for the system's
                                shortage; own thread */
     struct mutex *held[MUTEXES_HELD_MAX]; /* in rising rank; as held_mutexes */

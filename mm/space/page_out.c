@@ -41,7 +41,8 @@
 #include "mm/space/aspace_private.h"
 #include "mm/space/pin.h"
 
-#define STEP_PTES 512u /* PTEs, tables and entries looked at in one hold of the mutex */
+#define STEP_PTES 512u /* PTEs, tables and entries looked at in one hold of the mutex, */
+#define EMPTY     16u  /* of PTEs that are empty, so many for one */
 
 /* Pages that are written: they go to slots in a row. */
 struct victims {
@@ -122,15 +123,26 @@ static void count_gone(struct aspace *as, unsigned n)
     page_table_sub_rss(&as->pt, n);
 }
 
+/* The first PTE from p on, of va, that is not empty; or that of end or of the next table. */
+static pte_t *skip_empty(pte_t *p, vaddr_t va, vaddr_t end)
+{
+    vaddr_t left = MIN((end - va) >> PAGE_SHIFT, PTES_PER_PAGE - pte_l3_index(va));
+
+    for (pte_t *last = p + left; p < last && *p == 0; p++)
+        ;
+    return p;
+}
+
 /* One step over the pages from va on. Returns where it has stopped. Mutex exclusive. */
 static __attribute__((noinline)) vaddr_t look_around(struct aspace *as, vaddr_t va,
                                                      struct victims *v)
 {
     struct map_entry *e = NULL;
     struct tb_gather g;
+    pte_t *first, *p;
 
     tb_gather_begin(&g, &as->pt.loaded, TB_PROTECT);
-    for (unsigned k = 0; k < STEP_PTES; k++) {
+    for (size_t k = 0; k < STEP_PTES; k++) {
         if (!e || va >= e->end) {
             e = aspace_first_in_locked(as, va, LAYOUT_USER_TOP);
             va = !e ? LAYOUT_USER_TOP : MAX(va, e->start);
@@ -142,9 +154,16 @@ static __attribute__((noinline)) vaddr_t look_around(struct aspace *as, vaddr_t 
             va = e->end;
             continue;
         }
-        if (!visit(v, va, pt_lookup(&as->pt, va, 3), &g))
+        first = pt_lookup(&as->pt, va, 3);
+        p = skip_empty(first, va, e->end);
+        if (p > first) {
+            k += (size_t)(p - first) / EMPTY;
+            va += (vaddr_t)(p - first) << PAGE_SHIFT;
+        } else if (visit(v, va, p, &g)) {
+            va += PAGE_SIZE;
+        } else {
             break;
-        va += PAGE_SIZE;
+        }
     }
     count_gone(as, v->gone);
     v->gone = 0;

@@ -467,6 +467,45 @@ static int status_as_user(size_t n)
     return status;
 }
 
+/* A page, and then one below each of n tables: a first access to such a page needs its table too,
+   so one of two numbers of `first` leaves room for the table alone. By the program or by a call. */
+static int sparse_as_user(size_t n, size_t first, int fd)
+{
+    size_t stride = PAGE / 8;
+    char *p;
+
+    if (setuid(1000))
+        return 3;
+    p = map(n * stride);
+    memset(map(first), 1, first * PAGE);
+    for (size_t k = 0; k < n; k++)
+        if (fd < 0)
+            p[k * stride * PAGE] = 1;
+        else if (pread(fd, p + k * stride * PAGE, 1, 0) != 1)
+            return 4;
+    return 0;
+}
+
+static void sparse(const char *when)
+{
+    size_t n = memory_pages();
+    int fd = memfd_create("byte", 0), status;
+
+    if (write(fd, "x", 1) != 1)
+        bail_out("no file");
+    for (size_t first = 1; first <= 2; first++)
+        for (int by_call = 0; by_call <= 1; by_call++) {
+            status = -1;
+            if (fork() == 0)
+                _exit(sparse_as_user(n, first, by_call ? fd : -1));
+            wait(&status);
+            ok(by_call ? WIFEXITED(status) && WEXITSTATUS(status) == 4 : WIFSIGNALED(status),
+               "tables take all that a user may have, %s, by %s, after %zu (%d)", when,
+               by_call ? "calls" : "accesses", first, status);
+        }
+    close(fd);
+}
+
 /* More in a file than a user may have in memory of files. */
 static int file_as_user(size_t n)
 {
@@ -531,6 +570,16 @@ static void quota(void)
     is(status_of(file_as_user, n * 2 / 5), 0, "and a file of more than a quarter of it");
     is(status_of(append_as_user, n), 0, "a write that fails leaves a file as long as it was");
     ok(WIFSIGNALED(status_as_user(n * 3 / 2)), "but not more than half of it and of the page file");
+    ok(is_consistent(), "memory is consistent");
+    is(swapoff(DEVICE), 0, "it is closed");
+}
+
+/* With a small limit. */
+static void tables(void)
+{
+    sparse("without a page file");
+    is(swapon(DEVICE, 0), 0, "a page file");
+    sparse("with one");
     ok(is_consistent(), "memory is consistent");
     is(swapoff(DEVICE), 0, "it is closed");
 }
@@ -794,6 +843,8 @@ int main(int argc, char **argv)
         shared();
     else if (!strcmp(what, "quota"))
         quota();
+    else if (!strcmp(what, "tables"))
+        tables();
     else if (!strcmp(what, "thrash"))
         thrash();
     else if (!strcmp(what, "fail"))
