@@ -31,13 +31,16 @@ from megalith.bench import linux_programs, linux_rows, page
 from megalith.bench.figures import Row
 from megalith.bench.guest import BenchError, build
 from megalith.run.initrd import Archive
-from megalith.run.packages import ProgramError, run_logged
+from megalith.run.packages import ProgramError, install, run_logged
 from megalith.run.paths import BUILD, TOP
-from megalith.verify.programs import package_is_there
 
 PACKAGE = "linux-source-6.1"
 VERSION = "6.1.192-2"
 SHA256 = "ae95fe63d4c553f8d0e6c86cb1ab566f3894a43743eb19ab585cd97d82f26514"
+GONE = """\
+{error}
+The distribution keeps a version for some months. https://snapshot.debian.org has all of them, in
+debian-security, pool/updates/main/l/linux: save the package as {path}"""
 TOOLS = ("bc", "bison", "flex")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "megalith/linux"
 CONFIG = Path(__file__).with_name("linux.config")
@@ -68,7 +71,10 @@ def fetch() -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     path = CACHE / f"{PACKAGE}_{VERSION}_all.deb"
     if not path.exists():
-        run_logged(log, ["apt-get", "download", f"{PACKAGE}={VERSION}"], cwd=CACHE)
+        try:
+            run_logged(log, ["apt-get", "download", f"{PACKAGE}={VERSION}"], cwd=CACHE)
+        except (OSError, ProgramError) as error:
+            raise BaseError(GONE.format(path=path, error=error)) from error
     with path.open("rb") as deb:
         if hashlib.file_digest(deb, "sha256").hexdigest() != SHA256:
             path.unlink()
@@ -116,9 +122,7 @@ def kernel() -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     log = CACHE / "build.log"
     log.unlink(missing_ok=True)
-    missing = [tool for tool in TOOLS if not package_is_there(tool)]
-    if missing:
-        run_logged(log, ["apt-get", "install", "-y", *missing])
+    install(TOOLS, log)
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         tree = unpack(fetch(), Path(folder), log)
         configure(tree, log)
@@ -235,7 +239,7 @@ def main() -> int:
             print("\n".join(output(options.program)))
         elif not (options.rows or options.programs):
             print(kernel())
-    except (BaseError, BenchError, ProgramError) as error:
+    except (BaseError, BenchError, ProgramError, OSError) as error:
         print(f"scripts/linux-base: {error}", file=sys.stderr)
         return 1
     return 0

@@ -11,7 +11,7 @@ import os
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "megalith/programs"
@@ -37,6 +37,26 @@ def run_logged(log: Path, command: list[str], **options: object) -> None:
     if done.returncode:
         tail = log.read_text(errors="replace").splitlines()[-15:]
         raise ProgramError("\n".join([f"{' '.join(command[:3])} ... failed ({log}):", *tail]))
+
+
+def package_is_there(name: str) -> bool:
+    done = subprocess.run(["dpkg", "-s", name], capture_output=True, text=True)
+    return "Status: install ok installed" in done.stdout
+
+
+def install(packages: Iterable[str], log: Path) -> None:
+    """Installs those packages of the distribution that are missing: as root, by sudo without a
+    password, or not at all. Raises ProgramError with what is to be typed."""
+    try:
+        missing = [name for name in packages if not package_is_there(name)]
+        command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
+        if missing:
+            run_logged(log, [*([] if os.geteuid() == 0 else ["sudo", "-n"]), *command])
+    except (OSError, ProgramError) as error:
+        words = " ".join(["sudo apt-get install -y", *packages])
+        raise ProgramError(
+            f"packages are missing; please run:\n\n    {words}\n\n{error}"
+        ) from error
 
 
 def apt_options() -> list[str]:

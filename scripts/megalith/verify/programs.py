@@ -52,7 +52,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from megalith.run.libraries import SYSTEM_FOLDER, interpreter
-from megalith.run.packages import CACHE, ProgramError, fetch, run_logged, unpack
+from megalith.run.packages import CACHE, ProgramError, fetch, install, run_logged, unpack
 from megalith.run.paths import TOP
 from megalith.verify.program_results import Answer, Counts, compare, count, table
 
@@ -133,9 +133,7 @@ def built(recipe: Recipe, native: bool = False) -> Path:
     if target.exists():
         return target
     archive = fetch(recipe.package, {recipe.archive: recipe.sha256})
-    missing = [tool for tool in recipe.tools if not package_is_there(tool)]
-    if missing:
-        run_logged(CACHE / "tools.log", ["apt-get", "install", "-y", *missing])
+    install(recipe.tools, CACHE / "tools.log")
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         source = unpack(archive, Path(folder))
         log = CACHE / f"{target.name}.log"
@@ -150,11 +148,6 @@ def built(recipe: Recipe, native: bool = False) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         made.rename(target)
     return target
-
-
-def package_is_there(name: str) -> bool:
-    done = subprocess.run(["dpkg", "-s", name], capture_output=True, text=True)
-    return "Status: install ok installed" in done.stdout
 
 
 # ---- running -----------------------------------------------------------------------------------
