@@ -140,7 +140,7 @@ static int run_as(const char *path)
 static void test_lengths(void)
 {
     static char path[300], text[4096], got[4096];
-    bool names = true, links = true, programs = true, refused;
+    bool names = true, links = true, programs = true, paths = true, refused;
     struct stat st;
 
     for (size_t n = 88; n < 112; n++) {
@@ -166,6 +166,12 @@ static void test_lengths(void)
            memcmp(got, text, sizeof(text) - 1) == 0,
        "the longest link is read");
     unlink("/tmp/longest");
+    for (size_t n = 500; n < 524; n++) {
+        memset(text, '/', n);
+        memcpy(text + n - 8, "tmp/last", 9);
+        paths &= close(open(text, O_CREAT | O_WRONLY, 0600)) == 0 && unlink("/tmp/last") == 0;
+    }
+    ok(paths, "a file is made by paths of 500 to 523 bytes");
     memset(text, '/', sizeof(text));
     refused = stat(text, &st) == -1 && errno == ENAMETOOLONG;
     text[sizeof(text) - 1] = '\0';

@@ -17,7 +17,7 @@
 void path_free(struct upath *u)
 {
     if (u->large)
-        pgd_free(u->large, PATH_MAX);
+        pgd_free(u->large, u->nbytes);
     if (u->counted & COUNTED_DIR)
         inode_unref(u->dir);
     if (u->counted & COUNTED_ROOT)
@@ -55,11 +55,20 @@ static int path_dir(uint64_t dirfd, struct upath *u)
 /* Copy in a path that did not fit into u->few. As copyin_str, or -ENOMEM. */
 static long __attribute__((noinline)) copy_long(struct upath *u, vaddr_t upath)
 {
-    u->large = pgd_alloc(PATH_MAX);
-    if (!u->large)
-        return -ENOMEM;
-    u->text = u->large;
-    return copyin_str(u->text, upath, PATH_MAX);
+    static const unsigned sizes[] = {PATH_LONG, PATH_MAX};
+    long n = -ENAMETOOLONG;
+
+    for (unsigned k = 0; n == -ENAMETOOLONG && k < ARRAY_SIZE(sizes); k++) {
+        if (k)
+            pgd_free(u->large, u->nbytes);
+        u->nbytes = sizes[k];
+        u->large = pgd_alloc(u->nbytes);
+        if (!u->large)
+            return -ENOMEM;
+        u->text = u->large;
+        n = copyin_str(u->text, upath, u->nbytes);
+    }
+    return n;
 }
 
 static inline __attribute__((always_inline)) int begin(struct upath *u, uint64_t dirfd,

@@ -16,8 +16,10 @@
 #define CHECKED_FLAGS(flags, known) ((flags) & ~(uint64_t)(known))
 
 /* A path from user memory and the directory at which it starts. Most paths are short: they are kept
-   in the structure, and only longer ones take paged pool. */
-#define PATH_FEW 96u
+   in the structure. Longer ones take paged pool: from a lookaside list, without its mutex, if they
+   have less than PATH_LONG characters. */
+#define PATH_FEW  96u
+#define PATH_LONG 512u
 struct upath {
     /* NULL: the root. The descriptor or working directory keeps it during the call. */
     struct inode *dir;
@@ -25,7 +27,8 @@ struct upath {
        descriptors, the working directory and the root. */
     unsigned counted;
     char *text;  /* in few, or `large` */
-    char *large; /* PATH_MAX bytes of paged pool, or NULL */
+    char *large; /* nbytes of paged pool, or NULL */
+    unsigned nbytes;
     struct io_cred cred;
     /* The path is as far from a multiple of 8 as it was in user memory: copied by quadwords. */
     char few[PATH_FEW + 8] __attribute__((aligned(8)));
