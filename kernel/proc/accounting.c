@@ -14,7 +14,8 @@ static struct ring {
     uint64_t count;
     struct accounting_record record[RECORDS];
 } rings[RINGS];
-static uint64_t numbers; /* the last one given; table lock */
+static uint64_t numbers;             /* the last one given; table lock */
+static struct accounting_sums ended; /* table lock; atomic: read without it */
 
 static void raise(uint64_t *peak, uint64_t value)
 {
@@ -62,6 +63,22 @@ void accounting_note_locked(const struct process *p, uint32_t status, uint32_t e
     r->spaces = p->spaces;
     r->buffered_io = p->io;
     r->direct_io = p->disk_requests;
+}
+
+static void add(uint64_t *sum, uint64_t n) { __atomic_store_n(sum, *sum + n, __ATOMIC_RELAXED); }
+
+void accounting_end_locked(const struct process *p)
+{
+    add(&ended.faults, p->spaces.faults);
+    add(&ended.io, p->io);
+    add(&ended.processes, 1);
+}
+
+struct accounting_sums accounting_ended(void)
+{
+    return (struct accounting_sums){__atomic_load_n(&ended.processes, __ATOMIC_RELAXED),
+                                    __atomic_load_n(&ended.faults, __ATOMIC_RELAXED),
+                                    __atomic_load_n(&ended.io, __ATOMIC_RELAXED)};
 }
 
 struct accounting_record *accounting_add_locked(const struct process *p)

@@ -44,6 +44,17 @@ void accounting_leave_space(struct process *p, const struct aspace *as);
 void accounting_note_locked(const struct process *p, uint32_t status, uint32_t exit_status,
                             struct cpu_time used, struct accounting_record *r);
 
+/* Add what p has used to the sums of all that have ended; once, when nobody finds it alive any
+ * more. Table lock held. */
+void accounting_end_locked(const struct process *p);
+
+/* These sums. They are read one by one: who wants them of one moment compares `processes` before
+ * and after. Any IPL. */
+struct accounting_sums {
+    uint64_t processes, faults, io;
+};
+struct accounting_sums accounting_ended(void);
+
 /* The owner of p, or else its parent, 0: neither; the master of its job, or p itself. Table lock
  * held. */
 uint32_t accounting_owner_locked(const struct process *p);

@@ -242,6 +242,7 @@ static void become_zombie(struct process *p, uint32_t status, uint32_t final, st
     leave_locked(p);
     if (likely(record != NULL))
         accounting_note_locked(p, final, status, p->ended, record);
+    accounting_end_locked(p);
     p->sig = NULL;
     p->state = PROCESS_ZOMBIE;
     p->terminal = 0;

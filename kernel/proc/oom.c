@@ -120,30 +120,37 @@ static void kill_chosen(const struct choice *c)
         tell(name, c, uid);
 }
 
-/* What a is short of. False: of nothing that can be seen from here. */
+/* What a is short of. False: of nothing that can be seen from here. If pages go to page files, who
+ * was refused one may have given others back that the fault needs as well. */
 static bool is_short(const struct account *a, bool *own)
 {
     int64_t floor = __atomic_load_n(&a->page_floor, __ATOMIC_RELAXED);
+    unsigned more = page_out_active() ? QUOTA_ATTEMPT_PAGES : 0;
 
     *own = page_out_is_full(a);
-    return *own || fluid_count() <= fluid_minimum() + (uint64_t)floor;
+    return *own || fluid_count() <= fluid_minimum() + (uint64_t)floor + more;
+}
+
+/* A fault of the current process, at `began`, belongs to its series unless the last one ended long
+ * before. What it waited meanwhile does not count. */
+static void continue_series(struct process *p, uint64_t began)
+{
+    if (began > p->short_ns && began - p->short_ns > ROUNDS_GAP)
+        p->short_rounds = p->short_mapped = 0;
+    p->short_ns = clock_ns();
 }
 
 /* One series of rounds of the current process: how many so far, with this one. */
-static unsigned count_round(struct process *p)
+static unsigned count_round(struct process *p, uint64_t began)
 {
-    uint64_t now = clock_ns();
-
-    if (now - p->short_ns > ROUNDS_GAP)
-        p->short_rounds = p->short_mapped = 0;
-    p->short_ns = now;
+    continue_series(p, began);
     return ++p->short_rounds;
 }
 
 /* The same of rounds that only unmapped pages of files: has it gone on for too long? */
-static bool is_thrashing(struct process *p)
+static bool is_thrashing(struct process *p, uint64_t began)
 {
-    unsigned rounds = count_round(p) - 1;
+    unsigned rounds = count_round(p, began) - 1;
 
     p->short_rounds = rounds;
     if (++p->short_mapped < ROUNDS_MAPPED)
@@ -182,6 +189,7 @@ void process_no_memory(void)
 {
     static bool busy; /* atomic: a thread is choosing */
     struct process *p = process_self();
+    uint64_t began = clock_ns();
     char name[PROCESS_NAME_BYTES];
     enum fs_reclaimed reclaimed;
     enum page_out_result waited;
@@ -197,12 +205,14 @@ void process_no_memory(void)
     /* The fault is tried again; for one's own limit pages of files gain nothing. Nor does it gain
      * for long that programs lose pages which they read again at once. */
     reclaimed = own ? FS_RECLAIMED_NONE : tree_reclaim();
-    if (reclaimed == FS_RECLAIMED || (reclaimed && !is_thrashing(p)))
+    if (reclaimed == FS_RECLAIMED || (reclaimed && !is_thrashing(p, began)))
         return;
     waited = page_out_wait_result();
-    if (waited == PAGE_OUT_AGAIN || thread_killed())
+    if (waited == PAGE_OUT_AGAIN || thread_killed()) {
+        continue_series(p, began);
         return;
-    rounds = count_round(p);
+    }
+    rounds = count_round(p, began);
     if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {
         choose_and_kill(p, rounds, waited == PAGE_OUT_VAIN || !page_out_active());
         __atomic_store_n(&busy, false, __ATOMIC_RELEASE);

@@ -470,7 +470,8 @@ enum page_out_result page_out_wait_result(void)
         if (was.wanted > MIN(limit, (uint64_t)UINT16_MAX))
             return PAGE_OUT_NONE; /* there will never be so much room */
         was.own = page_out_user_verdicts(was.full);
-        if (quota_room(was.full) < least)
+        /* With less room than was tried with, somebody got pages, maybe this thread. */
+        if (quota_room(was.full) < MAX(least, thread_self()->refused_room))
             thread_self()->refused_room = 0;
     } else if (is_enough()) { /* the pager, or who freed something, was faster than this thread */
         return refused && (!thread_killed() || thread_self()->settling) ? PAGE_OUT_AGAIN

@@ -92,6 +92,8 @@ bool page_out_is_full(const struct account *a)
     uint64_t n;
     const struct quota_count *c = quota_refused(&n);
 
+    if (!page_out_active()) /* nobody makes room: what there is is tried again */
+        n = thread_self()->refused_pages;
     if (account_is_full(a, QUOTA_PAGES, 1) ||
         (c && quota_account(quota_number(c)) == a && quota_room(c) < n))
         return true;

@@ -3,6 +3,7 @@
 // SOURCES: userland/bin/show/region.c userland/bin/show/section.c userland/bin/show/system.c
 // SOURCES: userland/bin/show/users.c userland/bin/show/validate.c userland/lib/filled.c
 // SOURCES: userland/lib/privileges.c userland/bin/monitor/processes.c
+// SOURCES: userland/bin/monitor/classes.c
 /* Every display of show and monitor fits a terminal of 80 columns, whatever a large machine has to
  * tell: the kernel is replaced by one whose numbers and names are as long as they become. */
 #define main show_main
@@ -196,6 +197,7 @@ int mega$info(unsigned item, __int64 index, void *buffer, unsigned __int64 lengt
     case MEGA_INFO_MUTEX:
         a.lock = (struct mega_lock){.rank = 99,
                                     .ipl = 31,
+                                    .measuring = 1,
                                     .acquisitions = COUNT,
                                     .shared = COUNT,
                                     .waits = 98765432,
@@ -418,8 +420,34 @@ static int size_of_terminal(int fd, unsigned long request, struct winsize *size_
     return 0;
 }
 
+/* Classes of figures: what is counted has not changed, levels are as high as they become. */
+static void classes(const struct processes *all, unsigned width)
+{
+    static const char *const words[] = {"Page file slots", "Requests to disks", ": flush requests",
+                                        "Paged: other requests", " 99: waits"};
+    struct figures figures = {.count = 0};
+    struct reading none = {0};
+
+    for (unsigned k = PAGE; k < SUBJECTS; k++) {
+        view.subject = k;
+        take_figures(&figures, k, &none.states, all, all);
+        usleep(1000);
+        take_figures(&figures, k, &none.states, all, all);
+        capture();
+        draw(&none, &none, all, &figures);
+        release();
+        ok(longest(printed) < width && says(printed, words[k - PAGE]),
+           "monitor %s takes %zu columns, and says %s", subject_names[k], longest(printed),
+           words[k - PAGE]);
+        free(printed);
+    }
+    view.subject = SYSTEM;
+    free(figures.list);
+}
+
 static void monitors(unsigned width)
 {
+    struct figures no_figures = {.count = 0};
     struct reading a = {0}, b = {0};
     struct processes all = {0}, none = {0};
     char columns[16];
@@ -446,13 +474,15 @@ static void monitors(unsigned width)
         view.help = help != 0;
         screen_columns = width;
         capture();
-        draw(&a, &b, &all);
+        draw(&a, &b, &all, &no_figures);
         release();
         ok(longest(printed) < width, "the screen of monitor takes %zu columns", longest(printed));
         for (int i = 0; i < 3; i++)
             ok(says(printed, words[help][i]), "and says %s", words[help][i]);
         free(printed);
     }
+    view.help = false;
+    classes(&all, width);
     free(all.list);
 }
 

@@ -219,16 +219,35 @@ static enum process_visit count_state(struct process *p, void *arg)
     struct mega_states *m = arg;
 
     m->count[state_of(p)]++;
+    if (p->state != PROCESS_LIVE) /* it is among those that have ended */
+        return PROCESS_NEXT;
+    m->io += load(&p->io);
+    m->faults += load(&p->spaces.faults);
+    if (p->aspace && !p->borrows_space)
+        m->faults += load(&p->aspace->counts.faults);
     return PROCESS_NEXT;
 }
+
+/* A walk during which a process ends counts it twice, or not at all: then once more. */
+#define WALKS 4
 
 cond_t info_states(int64_t index, void *out)
 {
     struct mega_states *m = out;
+    struct accounting_sums before, after = accounting_ended();
 
     if (index != 0)
         return SS$_NONEXPR;
-    process_search(0, count_state, m);
+    for (unsigned k = 0; k < WALKS; k++) {
+        before = after;
+        memset(m, 0, sizeof(*m));
+        process_search(0, count_state, m);
+        after = accounting_ended();
+        if (after.processes == before.processes)
+            break;
+    }
+    m->faults += after.faults;
+    m->io += after.io;
     pgd_free_space(&m->pool_free_blocks, &m->pool_free);
     return SS$_NORMAL;
 }

@@ -33,6 +33,7 @@ from megalith.run import image
 from megalith.run import options as run_options
 from megalith.run.ends import end
 from megalith.run.libraries import libraries_of
+from megalith.run.packages import ProgramError
 from megalith.run.paths import BUILD, TOP
 from megalith.tb import plan
 
@@ -277,7 +278,7 @@ def main() -> int:
             stacks, status, said = on_linux(options.linux, options.boot)
         else:
             stacks, status, said = here(others, options.within, options.boot)
-    except (BenchError, linux_base.BaseError, OSError) as error:
+    except (BenchError, linux_base.BaseError, ProgramError, OSError) as error:
         print(f"scripts/profile: {error}", file=sys.stderr)
         return 1
     sys.stdout.write(said)

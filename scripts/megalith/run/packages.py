@@ -6,6 +6,7 @@ our own: those of the system's binary packages, with deb-src.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -49,11 +50,14 @@ def install(packages: Iterable[str], log: Path) -> None:
     password, or not at all. Raises ProgramError with what is to be typed."""
     try:
         missing = [name for name in packages if not package_is_there(name)]
-        command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
+        root = [] if os.geteuid() == 0 else ["sudo", "-n"]
         if missing:
-            run_logged(log, [*([] if os.geteuid() == 0 else ["sudo", "-n"]), *command])
+            with contextlib.suppress(ProgramError):  # then with the lists that there are
+                run_logged(log, [*root, "apt-get", "update"])
+            command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
+            run_logged(log, [*root, *command])
     except (OSError, ProgramError) as error:
-        words = " ".join(["sudo apt-get install -y", *packages])
+        words = " ".join(["sudo apt-get update && sudo apt-get install -y", *packages])
         raise ProgramError(
             f"packages are missing; please run:\n\n    {words}\n\n{error}"
         ) from error

@@ -17,7 +17,7 @@ const struct topic topics[] = {
      "  ls /bin                       programs; vi edits, less shows, ^R searches\n"},
     {"commands", "the commands of this system",
      "  show DISPLAY                  show help lists the displays\n"
-     "  monitor [/INTERVAL=SECONDS]   where the time goes, states of processes\n"
+     "  monitor [CLASS]               where the time goes, processes, other figures\n"
      "  sysman COMMAND                parameters, reserved memory of the system\n"
      "  sda COMMAND                   traces: locks, PC samples, unaligned accesses\n"
      "  dgblsc NAME                   deletes a permanent global section\n"
@@ -40,9 +40,11 @@ const struct topic topics[] = {
      "mode (/USER_MODE, /EXECUTIVE_MODE).\n"},
     {"monitor", "CPUs, memory and processes while they change",
      "  monitor                           drawn anew each second; h shows its keys\n"
+     "  monitor page                      a class: system, processes, page, io, disk,\n"
+     "                                    pool, lock (after show spinlock /start)\n"
      "  monitor /INTERVAL=0.5 /COUNT=10   so often, so many readings\n"
      "  monitor /RECORD FILE              a JSON object for each reading\n"
-     "Where the output is no terminal each reading is a line.\n"},
+     "Where the output is no terminal each reading of the system is a line.\n"},
     {"keys", "keys at this terminal",
      "  ^D   end of input; in the first shell it powers the machine off\n"
      "  ^Z   stops the program (fg, bg and jobs go on with it);\n"

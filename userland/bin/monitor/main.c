@@ -1,16 +1,18 @@
 /*
- * monitor [/RECORD FILE] [/INTERVAL=time] [/ENDING=time] [/COUNT=n]
+ * monitor [CLASS] [/RECORD FILE] [/INTERVAL=time] [/ENDING=time] [/COUNT=n]
  *
- * Every interval (1 second by default) reports where the time of each CPU went, how many processes
+ * Shows a class of figures (classes.c) every interval (1 second by default): system, the default,
+ * processes, page, io, disk, pool or lock. At a terminal keys choose others (screen.c).
+ * Class system without a terminal reports where the time of each CPU went, how many processes
  * are in each state, how many threads wait for a CPU, and the free blocks of paged pool. With
  * /RECORD one JSON object per line is appended to FILE and flushed; at a terminal the screen is
- * drawn anew (screen.c); else one line is printed.
+ * drawn anew; else one line is printed.
  * /ENDING ends the program after that time, /COUNT after that many readings, and so does an
  * interrupt (^C), a hang-up or SIGTERM: the current reading is then taken and written, so that the
  * file is complete. A time is a number of seconds, or [days-]hours:minutes[:seconds].
  * docs/tracing.md describes the fields.
  */
-#include "monitor.h"
+#include "classes.h"
 
 #include <condition.h>
 #include <errno.h>
@@ -312,13 +314,18 @@ int main(int argc, char **argv)
 {
     uint64_t interval = 1000000000, ending = UINT64_MAX / 2, count = 0; /* 0: no limit */
     struct sigaction action = {.sa_handler = interrupt};
+    enum subject subject = SYSTEM;
     const char *file = NULL, *value;
     FILE *f = NULL;
     int status;
 
     for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '/')
-            return fail("IVVERB", "unexpected argument", argv[i]);
+        if (argv[i][0] != '/') {
+            subject = subject_of(argv[i]);
+            if (subject == SUBJECTS)
+                return fail("IVVERB", "no such class", argv[i]);
+            continue;
+        }
         if ((value = qualifier(argv, &i, "RECORD"))) {
             if (!*value)
                 return fail("IVQUAL", "/RECORD", "it requires a file name");
@@ -339,13 +346,15 @@ int main(int argc, char **argv)
             return fail("IVQUAL", "no such qualifier", argv[i]);
         }
     }
+    if (file && subject != SYSTEM)
+        return fail("IVQUAL", "/RECORD", "it records class system only");
     if (file && !(f = fopen(file, "a")))
         return fail("NOFILE", file, strerror(errno));
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-    if (!f && has_screen())
-        return screen(interval, ending, count);
+    if (!f && (has_screen() || subject != SYSTEM))
+        return screen(subject, has_screen(), interval, ending, count);
     status = run(f, file, interval, ending, count);
     if (f && fclose(f) && !status)
         return fail("NOWRITE", file, strerror(errno));

@@ -42,8 +42,4 @@ void keep_rising(struct reading *now, const struct reading *before);
 /* Seconds from one counter to a later one; 0 if it fell. */
 double gained(uint64_t now, uint64_t before);
 
-/* Draw the screen every interval (ns) until q, an interrupt, the end of input, or `ending` ns or
- * `count` readings have passed (count 0: no limit). Returns the exit status. */
-int screen(uint64_t interval, uint64_t ending, uint64_t count);
-
 #endif

@@ -65,8 +65,8 @@ static bool next(struct mega_process *p, uint64_t count)
         status = mega$info(MEGA_INFO_PROCESS, -1 - (int64_t)p->pid, p, sizeof(*p));
     if (status == SS$_NOMOREPROC)
         return false;
-    if (!(status & 1)) /* the first one, or the last one has ended: go on by its number */
-        status = mega$info(MEGA_INFO_PROCESS, (int64_t)count, p, sizeof(*p));
+    if (!(status & 1)) /* the first one; or the last one has ended, and another has its place */
+        status = mega$info(MEGA_INFO_PROCESS, (int64_t)count - (count != 0), p, sizeof(*p));
     return status & 1;
 }
 
@@ -75,6 +75,7 @@ bool take_processes(struct processes *all, const struct processes *before)
     struct mega_process p;
 
     all->count = 0;
+    all->ns = monotonic();
     while (next(&p, all->count)) {
         struct process *one, *old = NULL;
 

@@ -1,12 +1,15 @@
 /*
  * monitor at a terminal: bars of the CPUs, memory and paged pool, and the processes, sorted as keys
- * say. The list of processes is cut at the terminal's width and height, which are asked for each
- * time; what is above it goes on in another line where it is too wide.
+ * say; or the figures of another class. Lists are cut at the terminal's width and height, which are
+ * asked for each time; what is above them goes on in another line where it is too wide.
+ * Without a terminal a class is printed as often, whole.
  */
-#include "screen.h"
+#include "classes.h"
 
 #include <condition.h>
 #include <errno.h>
+#include <filled.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <starlet.h>
@@ -20,8 +23,10 @@
 
 static struct {
     unsigned rows, columns, line;
+    enum subject subject;
     enum order order;
     bool reversed, help;
+    bool plain; /* no terminal: nothing but text */
 } view;
 
 static const struct {
@@ -35,7 +40,9 @@ static const struct {
 /* The last column is left empty: a character there makes some terminals begin a line. */
 static void put_line(unsigned indent, const char *text, size_t length)
 {
-    if (view.line < view.rows)
+    if (view.plain)
+        printf("%*s%.*s\n", (int)indent, "", (int)length, text);
+    else if (view.line < view.rows)
         printf("%s%*s%.*s\033[K", view.line++ ? "\n" : "", (int)indent, "", (int)length, text);
 }
 
@@ -85,8 +92,8 @@ static void measure(void)
     struct winsize w;
     bool known = ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_col && w.ws_row;
 
-    view.columns = known ? w.ws_col : 80;
-    view.rows = known ? w.ws_row : 24;
+    view.columns = known ? w.ws_col : view.plain ? mega$columns() : 80;
+    view.rows = view.plain ? UINT_MAX : known ? w.ws_row : 24;
 }
 
 /* A bar of `width` characters for a part of a whole. */
@@ -159,11 +166,31 @@ static void put_states(const struct reading *now, size_t count)
     put_all("%s", text);
 }
 
+static void put_head(const char *text)
+{
+    printf("%s", view.plain ? "" : "\033[7m");
+    put("%s", text);
+    printf("%s", view.plain ? "" : "\033[0m");
+}
+
+static void put_figures(const struct figures *f)
+{
+    put_head("                                    Current     Average     Minimum     Maximum");
+    for (size_t i = 0; i < f->count && view.line + 1 < view.rows; i++) {
+        const struct figure *one = &f->list[i];
+
+        if (one->readings && one->seconds > 0)
+            put("%-31.31s%12.*f%12.1f%12.*f%12.*f", one->name, one->rate, one->current,
+                one->sum / one->seconds, one->rate, one->least, one->rate, one->most);
+    }
+    if (!f->count)
+        put_all("%s", f->subject == DISK ? "There is no disk."
+                                         : "Locks are not measured: show spinlock /start begins.");
+}
+
 static void put_processes(const struct processes *all, double interval)
 {
-    printf("\033[7m");
-    put("  Pid Name            State Nice   CPU%%   CPU time    Pages  Faults/s     I/O/s");
-    printf("\033[0m");
+    put_head("  Pid Name            State Nice   CPU%   CPU time    Pages  Faults/s     I/O/s");
     for (size_t i = 0; i < all->count && view.line + 1 < view.rows; i++) {
         const struct process *one = &all->list[i];
         const struct mega_process *p = &one->now;
@@ -183,37 +210,54 @@ static void put_help(void)
         put("%c  sort by %s", orders[i].key, orders[i].what);
     put("r  the other way round");
     put("h  this help, and back");
+    put_all("1 to 7  classes: system, processes, page, io, disk, pool, lock");
+    put_all("Rates are those of a second. Average, minimum and maximum are those since the class "
+            "was chosen.");
     put_all(
         "States: CUR runs, COM is ready, MUTEX waits for a lock, LEF for an event, HIB for a time");
     put_all(
         "monitor /RECORD=FILE writes readings to a file; /INTERVAL=SECONDS for others than one");
 }
 
-static void draw(const struct reading *a, const struct reading *b, struct processes *all)
+static void put_sorted(const struct processes *all, double interval)
+{
+    struct processes sorted = {.count = all->count};
+
+    sorted.list = malloc((all->count + 1) * sizeof(*sorted.list));
+    if (sorted.list) {
+        memcpy(sorted.list, all->list, all->count * sizeof(*sorted.list));
+        sort_processes(&sorted, view.order, view.reversed);
+        put_processes(&sorted, interval);
+    }
+    free(sorted.list);
+}
+
+static void draw(const struct reading *a, const struct reading *b, const struct processes *all,
+                 const struct figures *figures)
 {
     measure();
     view.line = 0;
-    printf("\033[H");
-    put_cpus(a, b);
-    put_memory();
-    put_states(b, all->count);
-    put("%s", "");
-    if (view.help) {
-        put_help();
-    } else {
-        struct processes sorted = {.count = all->count};
-
-        sorted.list = malloc((all->count + 1) * sizeof(*sorted.list));
-        if (sorted.list) {
-            memcpy(sorted.list, all->list, all->count * sizeof(*sorted.list));
-            sort_processes(&sorted, view.order, view.reversed);
-            put_processes(&sorted, gained(b->ns, a->ns));
-        }
-        free(sorted.list);
+    if (!view.plain)
+        printf("\033[H");
+    if (view.subject == SYSTEM) {
+        put_cpus(a, b);
+        put_memory();
+        put_states(b, all->count);
+        put("%s", "");
     }
-    put("q quit, h help; sorted by %s%s", orders[view.order].what,
-        view.reversed ? ", the other way round" : "");
-    printf("\033[J");
+    if (view.help)
+        put_help();
+    else if (view.subject <= PROCESSES)
+        put_sorted(all, gained(b->ns, a->ns));
+    else
+        put_figures(figures);
+    if (view.plain) {
+        put("%s", "");
+    } else {
+        put("q quit, h help, 1-%u class: %s; sorted by %s%s", SUBJECTS, subject_names[view.subject],
+            orders[view.order].what, view.reversed ? ", the other way round" : "");
+        printf("\033[J");
+    }
     fflush(stdout);
 }
 
@@ -261,6 +305,8 @@ static bool key(char c)
         view.help = !view.help;
     if (c == 'r')
         view.reversed = !view.reversed;
+    if (c >= '1' && c < '1' + (int)SUBJECTS)
+        view.subject = (enum subject)(c - '1');
     for (size_t i = 0; i < ORDERS; i++)
         if (c == orders[i].key)
             view.order = orders[i].order;
@@ -270,7 +316,7 @@ static bool key(char c)
 /* Wait for a key until `due`. 1: there was one; 0: the time has come; -1: leave. */
 static int wait_key(uint64_t due)
 {
-    struct pollfd in = {.fd = 0, .events = POLLIN};
+    struct pollfd in = {.fd = view.plain ? -1 : 0, .events = POLLIN};
     uint64_t now = monotonic();
     uint64_t left = now < due ? (due - now + 999999) / 1000000 : 0;
     char c;
@@ -287,37 +333,55 @@ static int wait_key(uint64_t due)
 static int show_all(uint64_t interval, uint64_t ending, uint64_t count)
 {
     static struct processes processes[2];
-    static struct reading r[2];
+    static struct reading r[3]; /* now, before, and that of a key */
+    static struct figures figures;
     uint64_t start = monotonic();
 
-    if (!take(&r[0]) || !take_processes(&processes[0], &processes[1]))
+    if (!take(&r[0]) || !take_processes(&processes[0], &processes[1]) ||
+        !take_figures(&figures, view.subject, &r[0].states, &processes[0], &processes[0]))
         return 1;
-    draw(&r[0], &r[0], &processes[0]);
-    for (uint64_t n = 1;; n++) {
+    if (!view.plain)
+        draw(&r[0], &r[0], &processes[0], &figures);
+    for (uint64_t n = 1, late = 0;; n++) {
         unsigned now = n % 2, before = !now;
-        uint64_t due = start + n * interval, end = start + ending;
+        uint64_t due = start + n * interval + late, end = start + ending;
 
+        if (monotonic() > due + interval) /* it was stopped: what was missed is not made up for */
+            late += (monotonic() - due) / interval * interval;
+        due = start + n * interval + late;
         due = due < end ? due : end;
         for (int got = 1; got == 1 || monotonic() < due;) {
             got = wait_key(due);
+            if (got < 0 && view.plain)
+                break;
             if (got < 0)
                 return 0;
-            if (got > 0)
-                draw(n > 1 ? &r[now] : &r[0], &r[before], &processes[before]); /* the same again */
+            if (got > 0 && view.subject != figures.subject &&
+                (!take(&r[2]) || !take_figures(&figures, view.subject, &r[2].states,
+                                               &processes[before], &processes[before])))
+                return 1;
+            if (got > 0) /* the same again */
+                draw(n > 1 ? &r[now] : &r[0], &r[before], &processes[before], &figures);
         }
-        if (!take(&r[now]) || !take_processes(&processes[now], &processes[before]))
+        if (!take(&r[now]) || !take_processes(&processes[now], &processes[before]) ||
+            !take_figures(&figures, view.subject, &r[now].states, &processes[now],
+                          &processes[before]))
             return 1;
         keep_rising(&r[now], &r[before]);
-        draw(&r[before], &r[now], &processes[now]);
-        if (due == end || n == count)
+        draw(&r[before], &r[now], &processes[now], &figures);
+        if (due == end || n == count || interrupted)
             return 0;
     }
 }
 
-int screen(uint64_t interval, uint64_t ending, uint64_t count)
+int screen(enum subject subject, bool terminal, uint64_t interval, uint64_t ending, uint64_t count)
 {
     int status;
 
+    view.subject = subject;
+    view.plain = !terminal;
+    if (!terminal)
+        return show_all(interval, ending, count);
     if (!enter())
         return fail("NOTERM", "the terminal", strerror(errno));
     status = show_all(interval, ending, count);

@@ -13,6 +13,7 @@ struct process {
 struct processes {
     struct process *list;
     size_t count, room;
+    uint64_t ns; /* when they were read, monotonic */
 };
 enum order { BY_CPU, BY_MEMORY, BY_FAULTS, BY_IO, BY_NAME, BY_PID };
 

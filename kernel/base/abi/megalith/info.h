@@ -497,6 +497,9 @@ enum mega_state {
 struct mega_states {
     uint64_t count[MEGA_STATES];
     uint64_t pool_free_blocks, pool_free; /* paged pool: blocks and bytes, without a walk */
+    /* Of all processes since boot, those that have ended too: page faults of user addresses, read
+       and write calls (mega_process.io) */
+    uint64_t faults, io;
 };
 struct mega_pool_list {
     uint64_t size, count, requests, hits, frees; /* size: bytes of a packet; count: packets */
