@@ -151,7 +151,7 @@ def test_figures_of_other_classes() -> None:
     parts = re.split(r"^== (.*)\n", done.text, flags=re.M)[1:]
     last = {name: figures(text)[-1] for name, text in zip(parts[::2], parts[1::2])}
     page, pool = last["page"], last["po"]
-    assert page["Page faults"][0] >= page["Demand zero"][0] > 0
+    assert page["Page faults"][0] > page["Demand zero"][0] >= 0  # those of cat have ended with it
     assert page["Free pages"][2] <= page["Free pages"][1] <= page["Free pages"][3]
     assert last["io"]["Read and write calls"][0] > 0
     assert pool["Nonpaged: requests to lists"][0] >= pool["Nonpaged: of them satisfied"][0] > 0
