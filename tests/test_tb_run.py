@@ -252,7 +252,8 @@ def test_errors_are_named() -> None:
         return report.complaints(report.read("\n".join(map(json.dumps, lines))))
 
     assert wrong() == []
-    for changed in ({"tbi": 9}, {"swpctx": 4}, {"disagreements": 1}, {"asn_reuse": 1}):
+    assert wrong(tbi=7) == []
+    for changed in ({"tbi": 9}, {"tbi": 6}, {"swpctx": 4}, {"disagreements": 1}, {"asn_reuse": 1}):
         assert len(wrong(**changed)) == 1
     for changed in ({"overlaps": 1}, {"stale": 1}):
         assert len(wrong(**changed)) == 1

@@ -64,7 +64,9 @@ extern struct cpu {
     uint64_t root;
     bool listens; /* the kernel has announced a root */
     uint64_t references[2], bypassed;
-    uint64_t announced_tbi, announced_roots, pal_tbi, pal_swpctx; /* since it listens */
+    uint64_t announced_roots, pal_swpctx; /* since it listens */
+    /* Since the second root was announced, as what was loaded before the first is not known. */
+    uint64_t announced_tbi, changes, pal_tbi;
     uint64_t disagreements; /* blocks whose PTEs differ (check) */
     uint64_t asns, rollovers;
     struct origin *origins[BUCKETS];

@@ -119,9 +119,12 @@ static void announced_root(unsigned cpu, uint64_t word)
     uint64_t asn = word >> 4 & 0xFFF;
 
     if (!c->listens)
-        c->pal_tbi = c->pal_swpctx = 0;
+        c->pal_swpctx = 0;
     c->listens = true;
     c->announced_roots++;
+    if (c->announced_roots <= 2)
+        c->announced_tbi = c->changes = c->pal_tbi = 0;
+    c->changes += c->root != word >> 32;
     c->root = word >> 32;
     if (asn > c->asns)
         c->asns = asn;

@@ -64,8 +64,8 @@ static void write_cpu(FILE *f, unsigned cpu)
             ", \"disagreements\": %" PRIu64 ", \"highest_asn\": %" PRIu64 ", \"flushes\": %" PRIu64
             "}\n",
             cpu, c->references[TB_FETCH], c->references[TB_DATA], c->bypassed, c->announced_roots,
-            c->announced_tbi, c->pal_swpctx, c->pal_tbi, nmodels ? c->model[0].counts.roots : 0,
-            c->disagreements, c->asns, c->rollovers);
+            c->announced_tbi, c->pal_swpctx, c->pal_tbi, c->changes, c->disagreements, c->asns,
+            c->rollovers);
     for (unsigned i = 0; i < nmodels; i++)
         write_counts(f, cpu, i);
     for (unsigned b = 0; b < BUCKETS; b++)
