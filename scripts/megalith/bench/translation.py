@@ -105,11 +105,11 @@ def misses_table(rows: list[Row], chip: str) -> str:
     """Misses and cycles of a read, by the size of the section and of its blocks."""
     columns = [pick(rows, chip, pages) for pages in HINTS]
     heads = ["section", *(f"{pages} page{'s' if pages > 1 else ''}" for pages in HINTS)]
-    heads += [f"cycles, {pages} page{'s' if pages > 1 else ''}" for pages in (1, 512)]
+    heads += [f"cycles, {pages} page{'s' if pages > 1 else ''}" for pages in HINTS]
     body = []
     for mib in columns[0]:
         cells = [size(mib), *(f"{column[mib]['misses']:.3f}" for column in columns)]
-        for column in (columns[0], columns[-1]):
+        for column in columns:
             cells.append(f"{column[mib]['least']:.1f} to {column[mib]['most']:.1f}")
         body.append(cells)
     return table(heads, body)

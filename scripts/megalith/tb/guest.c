@@ -95,23 +95,30 @@ struct tb_walk guest_walk(uint64_t root, uint64_t va)
     return (struct tb_walk){.page = decoded(pte), .table = decoded(table)};
 }
 
-bool guest_block_agrees(uint64_t root, uint64_t va)
+/* Do all PTEs of a table say the same of the block in which this one lies? */
+static bool block_agrees(uint64_t pfn, unsigned index)
 {
-    uint64_t table = table_of(root, va), first, pages;
-    unsigned index = va >> 13 & (PTES - 1);
+    uint64_t first = entry(pfn, index), pages = UINT64_C(1) << 3 * (first >> 5 & 3);
 
-    if (!(table & 1))
-        return true;
-    first = entry(table >> 32, index);
-    pages = UINT64_C(1) << 3 * (first >> 5 & 3);
     index &= ~(unsigned)(pages - 1);
-    first = entry(table >> 32, index);
+    first = entry(pfn, index);
     if ((first >> 32) % pages != 0)
         return false;
     for (unsigned i = 1; i < pages; i++)
-        if (entry(table >> 32, index + i) != first + ((uint64_t)i << 32))
+        if (entry(pfn, index + i) != first + ((uint64_t)i << 32))
             return false;
     return true;
+}
+
+bool guest_block_agrees(uint64_t root, uint64_t va)
+{
+    uint64_t upper = entry(root, va >> 33 & (PTES - 1)), table;
+
+    if (!(upper & 1))
+        return true;
+    table = entry(upper >> 32, va >> 23 & (PTES - 1));
+    return block_agrees(upper >> 32, va >> 23 & (PTES - 1)) &&
+           (!(table & 1) || block_agrees(table >> 32, va >> 13 & (PTES - 1)));
 }
 
 /* ---- who ---- */
