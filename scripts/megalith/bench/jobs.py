@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 JOBS, CPUS, RUNS = 4, 2, 5
 NUMBERS, QUICK_NUMBERS = 27, 16  # 296,010 records of 72 bytes with the pointers, 21 MB a job
-SIZES = (0, 1, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 262144)
+SIZES = (0, 1, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 # What an entry held in which the walker did not find its page.
 REASONS = ("nothing", "void", "own", "other", "system")
 # Of the misses with the largest table, which has room for all jobs: those whose entry another job's
