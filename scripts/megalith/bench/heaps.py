@@ -2,8 +2,10 @@
 granularity hints for heaps are worth. For docs/translation-buffer.md.
 
 The C library's memory allocator takes huge pages when GLIBC_TUNABLES says so
-(glibc.malloc.hugetlb=2); they have the largest hint, so no program is changed. Each case runs in a
-boot of its own with --icount. SQLite and Lua are those of scripts/programs, sort is BusyBox's.
+(glibc.malloc.hugetlb=2); they have the largest hint, so no program is changed. Blocks of 128 KiB
+and more that are smaller than a huge page it would map by themselves, in pages: with
+mmap_threshold that begins above 64 MiB. Each case runs in a boot of its own with --icount. SQLite
+and Lua are those of scripts/programs, sort is BusyBox's.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ PROGRAMS: dict[str, tuple[str | None, list[str], str, int, int]] = {
     "Lua": ("lua", ["lua"], f"/lua -e {shlex.quote(LUA)}", 40, 2),
     "sort": (None, [], SORT, 40, 2),
 }
-HEAPS = {"pages": "", "huge pages": "export GLIBC_TUNABLES=glibc.malloc.hugetlb=2; "}
+TUNABLES = "glibc.malloc.hugetlb=2:glibc.malloc.mmap_threshold=67108864"
+HEAPS = {"pages": "", "huge pages": f"export GLIBC_TUNABLES={TUNABLES}; "}
 HUGE_PAGES = 64  # of 4 MiB
 
 
