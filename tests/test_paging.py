@@ -60,6 +60,14 @@ def test_tables(tmp_path: Path) -> None:
     run(image, "tables", options=["--set", "USER_PAGES=600"])
 
 
+def test_files_in_memory(tmp_path: Path) -> None:
+    """No page file; the limit leaves room for one page where a fault needs two."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/file").write_bytes(bytes(4 * MIB))
+    image = make_image(tmp_path / "image", tmp_path / "tree", "-O", DEFAULT)
+    run(image, "cached", options=["--set", "USER_PAGES=600"])
+
+
 def test_thrash(tmp_path: Path) -> None:
     """More is in use than memory and the page file have: no slot is left, or only for a moment."""
     console = run(swap.make(tmp_path / "swap", MEMORY // 2), "thrash", cpus=2)

@@ -15,7 +15,7 @@ static struct ring {
     struct accounting_record record[RECORDS];
 } rings[RINGS];
 static uint64_t numbers;             /* the last one given; table lock */
-static struct accounting_sums ended; /* table lock; atomic: read without it */
+static struct accounting_sums ended; /* table lock */
 
 static void raise(uint64_t *peak, uint64_t value)
 {
@@ -27,8 +27,10 @@ void accounting_leave_space(struct process *p, const struct aspace *as)
 {
     struct accounting_spaces *s = &p->spaces;
 
+    if (as == p->aspace) /* its end: nobody is to add the counts of the space once more */
+        __atomic_store_n(&p->left_space, true, __ATOMIC_RELAXED);
     if (unlikely(p->borrows_space)) { /* its counts are those of the process that it is from */
-        p->borrows_space = false;
+        p->borrows_space = as == p->aspace;
         return;
     }
     __atomic_store_n(&s->faults, s->faults + __atomic_load_n(&as->counts.faults, __ATOMIC_RELAXED),
@@ -65,20 +67,20 @@ void accounting_note_locked(const struct process *p, uint32_t status, uint32_t e
     r->direct_io = p->disk_requests;
 }
 
-static void add(uint64_t *sum, uint64_t n) { __atomic_store_n(sum, *sum + n, __ATOMIC_RELAXED); }
-
 void accounting_end_locked(const struct process *p)
 {
-    add(&ended.faults, p->spaces.faults);
-    add(&ended.io, p->io);
-    add(&ended.processes, 1);
+    ended.faults += p->spaces.faults;
+    ended.io += __atomic_load_n(&p->io, __ATOMIC_RELAXED);
+    ended.processes++;
 }
 
 struct accounting_sums accounting_ended(void)
 {
-    return (struct accounting_sums){__atomic_load_n(&ended.processes, __ATOMIC_RELAXED),
-                                    __atomic_load_n(&ended.faults, __ATOMIC_RELAXED),
-                                    __atomic_load_n(&ended.io, __ATOMIC_RELAXED)};
+    ipl_t ipl = spin_lock(&process_lock);
+    struct accounting_sums sums = ended;
+
+    spin_unlock(&process_lock, ipl);
+    return sums;
 }
 
 struct accounting_record *accounting_add_locked(const struct process *p)

@@ -48,8 +48,7 @@ void accounting_note_locked(const struct process *p, uint32_t status, uint32_t e
  * more. Table lock held. */
 void accounting_end_locked(const struct process *p);
 
-/* These sums. They are read one by one: who wants them of one moment compares `processes` before
- * and after. Any IPL. */
+/* These sums, at one moment. IPL 0; takes the table lock. */
 struct accounting_sums {
     uint64_t processes, faults, io;
 };

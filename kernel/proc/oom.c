@@ -131,8 +131,8 @@ static bool is_short(const struct account *a, bool *own)
     return *own || fluid_count() <= fluid_minimum() + (uint64_t)floor + more;
 }
 
-/* A fault of the current process, at `began`, belongs to its series unless the last one ended long
- * before. What it waited meanwhile does not count. */
+/* A fault of the current process, at `began`, belongs to its series unless the process has run for
+ * long since the last round. What it waited meanwhile does not count. */
 static void continue_series(struct process *p, uint64_t began)
 {
     if (began > p->short_ns && began - p->short_ns > ROUNDS_GAP)
@@ -140,28 +140,31 @@ static void continue_series(struct process *p, uint64_t began)
     p->short_ns = clock_ns();
 }
 
-/* One series of rounds of the current process: how many so far, with this one. */
+/* One series of rounds of the current process: how many so far, with this one. Those that several
+ * threads spend at the same time are one. */
 static unsigned count_round(struct process *p, uint64_t began)
 {
     continue_series(p, began);
-    return ++p->short_rounds;
+    if (!p->short_rounds || p->short_ns - p->short_counted_ns >= ROUND_NS / 2) {
+        p->short_counted_ns = p->short_ns;
+        p->short_rounds++;
+    }
+    return p->short_rounds;
 }
 
 /* The same of rounds that only unmapped pages of files: has it gone on for too long? */
 static bool is_thrashing(struct process *p, uint64_t began)
 {
-    unsigned rounds = count_round(p, began) - 1;
-
-    p->short_rounds = rounds;
+    continue_series(p, began);
     if (++p->short_mapped < ROUNDS_MAPPED)
         return false;
     p->short_mapped = 0;
-    p->short_rounds = MAX(rounds, ROUNDS_WAIT);
+    p->short_rounds = MAX(p->short_rounds, ROUNDS_WAIT);
     return true;
 }
 
 /* vain: there is no page file, or pages could not go to it. */
-static void choose_and_kill(const struct process *p, unsigned rounds, bool vain)
+static void choose_and_kill(struct process *p, unsigned rounds, bool vain)
 {
     struct account *a = account_self();
     struct choice c = {0};
@@ -179,6 +182,7 @@ static void choose_and_kill(const struct process *p, unsigned rounds, bool vain)
     }
     if (c.dying && rounds < ROUNDS_DYING)
         return;
+    p->short_rounds = 0; /* another one is chosen no sooner than this one was */
     if (c.pid)
         kill_chosen(&c);
     else if (p->pid == 1)
@@ -189,27 +193,26 @@ void process_no_memory(void)
 {
     static bool busy; /* atomic: a thread is choosing */
     struct process *p = process_self();
-    uint64_t began = clock_ns();
+    uint64_t began = clock_ns(), now;
     char name[PROCESS_NAME_BYTES];
     enum fs_reclaimed reclaimed;
     enum page_out_result waited;
     unsigned rounds;
-    bool own;
 
     if (thread_self()->failure) { /* the failure was injected: waiting does not help */
         printk("%s (%u): out of memory, killed\n", process_name_text(p, name), p->pid);
         signal_force(SIGKILL, SI_KERNEL, 0);
         return;
     }
-    (void)is_short(account_self(), &own);
     /* The fault is tried again; for one's own limit pages of files gain nothing. Nor does it gain
      * for long that programs lose pages which they read again at once. */
-    reclaimed = own ? FS_RECLAIMED_NONE : tree_reclaim();
+    reclaimed = page_out_is_limited(account_self()) ? FS_RECLAIMED_NONE : tree_reclaim();
     if (reclaimed == FS_RECLAIMED || (reclaimed && !is_thrashing(p, began)))
         return;
     waited = page_out_wait_result();
     if (waited == PAGE_OUT_AGAIN || thread_killed()) {
-        continue_series(p, began);
+        now = clock_ns(); /* it has waited, not run */
+        p->short_ns = MIN(p->short_ns + (now - began), now);
         return;
     }
     rounds = count_round(p, began);

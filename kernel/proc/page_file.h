@@ -40,6 +40,9 @@ bool page_out_is_thrash(void);
  * of its user, a? Or has the user for a while got nothing but what other pages of his lost? IPL 0.
  */
 bool page_out_is_full(const struct account *a);
+/* Has a so little room that the attempt which was refused may need more? Then it is the limit that
+ * refused it, though there is some room. IPL 0. */
+bool page_out_is_limited(const struct account *a);
 enum page_out_result {
     PAGE_OUT_AGAIN, /* there was some, so it is worth another try */
     PAGE_OUT_VAIN,  /* the pager could free none, or only what was needed again at once */

@@ -87,6 +87,14 @@ bool page_out_user_is_thrash(const struct quota_count *c)
     return left + quota_room(c) <= few + room_to_make(c, 0);
 }
 
+bool page_out_is_limited(const struct account *a)
+{
+    uint64_t n;
+    const struct quota_count *c = quota_refused(&n);
+
+    return page_out_is_full(a) || (c && quota_account(quota_number(c)) == a && quota_room(c) < n);
+}
+
 bool page_out_is_full(const struct account *a)
 {
     uint64_t n;
@@ -122,7 +130,8 @@ static void serve(const struct quota_count *c, struct need *n, uint64_t wanted)
         n->vain = 0;
         __atomic_store_n(&n->tight_ns, 0, __ATOMIC_RELAXED);
     }
-    n->had_room = (n->vain && n->had_room) || quota_room(c) >= wanted;
+    /* More than that only one call of his wants, and others are told the same. */
+    n->had_room = (n->vain && n->had_room) || quota_room(c) >= MIN(wanted, QUOTA_ATTEMPT_PAGES + 1);
     n->vain = pagefile_any() && page_out_round_for(c, wanted) ? 0 : n->vain + 1;
     room = page_out_user_has_room(c, wanted);
     __atomic_store_n(&n->next_ns,

@@ -117,8 +117,10 @@ struct process {
     uint64_t io;
     uint64_t disk_requests;          /* of its threads that have ended; table lock */
     struct accounting_spaces spaces; /* address spaces that it has left */
-    bool borrows_space;  /* made with CLONE_VM, and had no exec since: the space is also its
+    bool borrows_space; /* made with CLONE_VM, and had no exec since: the space is also its
                            maker's. Constant until then */
+    bool left_space;    /* it ends, and what it used in `aspace` is in `spaces`; by its last thread,
+                           atomic: read by others */
     struct sighand *sig; /* table lock; constant until the end, then NULL */
     /* Identity: kernel/proc/creds.h. Atomic words, changed under the table lock. */
     uint32_t uid, gid, euid, egid, suid, sgid, fsuid, fsgid;
@@ -170,7 +172,7 @@ struct process {
     bool alarm_rests; /* it has expired, and goes on when the signal is taken (alarm.c) */
     /* Faults in turn that got no page, and when the last was (oom.c). Own threads; a statistic. */
     uint32_t short_rounds, short_mapped;
-    uint64_t short_ns;
+    uint64_t short_ns, short_counted_ns;
     /* rlimit.h; atomic, changed under the table lock. Last: process_alloc() leaves them as they
      * are, for the caller to fill in. */
     struct rlimit limits[RLIMITS];

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
@@ -584,6 +585,42 @@ static void tables(void)
     is(swapoff(DEVICE), 0, "it is closed");
 }
 
+#define CACHED 512u /* pages */
+
+static size_t in_memory(const char *p)
+{
+    static unsigned char there[CACHED];
+    size_t n = 0;
+
+    if (mincore((void *)(uintptr_t)p, CACHED * PAGE, there))
+        bail_out("mincore");
+    for (size_t k = 0; k < CACHED; k++)
+        n += there[k] & 1;
+    return n;
+}
+
+/* A user at his limit does not cost others what is in memory of a disk's files. */
+static void cached(void)
+{
+    static char page[PAGE];
+    const char *p;
+    int fd;
+
+    mkdir("/tmp/disk", 0755);
+    if (mount("/dev/vda", "/tmp/disk", "ext4", MS_RDONLY, ""))
+        bail_out("no file system");
+    fd = open("/tmp/disk/file", O_RDONLY);
+    while (read(fd, page, PAGE) > 0)
+        ;
+    p = mmap(NULL, CACHED * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+    is((long)in_memory(p), CACHED, "a file of a disk is in memory");
+    sparse("beside it");
+    is((long)in_memory(p), CACHED, "and still is");
+    munmap((void *)(uintptr_t)p, CACHED * PAGE);
+    close(fd);
+    is(umount("/tmp/disk"), 0, "the disk is let go");
+}
+
 static int keep_using(uint32_t seed, size_t n)
 {
     char *p = map(n);
@@ -845,6 +882,8 @@ int main(int argc, char **argv)
         quota();
     else if (!strcmp(what, "tables"))
         tables();
+    else if (!strcmp(what, "cached"))
+        cached();
     else if (!strcmp(what, "thrash"))
         thrash();
     else if (!strcmp(what, "fail"))

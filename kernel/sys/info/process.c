@@ -223,7 +223,7 @@ static enum process_visit count_state(struct process *p, void *arg)
         return PROCESS_NEXT;
     m->io += load(&p->io);
     m->faults += load(&p->spaces.faults);
-    if (p->aspace && !p->borrows_space)
+    if (p->aspace && !p->borrows_space && !__atomic_load_n(&p->left_space, __ATOMIC_RELAXED))
         m->faults += load(&p->aspace->counts.faults);
     return PROCESS_NEXT;
 }

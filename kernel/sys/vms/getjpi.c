@@ -155,7 +155,9 @@ static void note_facts(const struct process *p, struct facts *f)
     if (!p->aspace)
         return;
     aspace_ref(p->aspace);
-    f->faults = load(&p->spaces.faults) + load(&p->aspace->counts.faults);
+    f->faults = load(&p->spaces.faults);
+    if (!__atomic_load_n(&p->left_space, __ATOMIC_RELAXED))
+        f->faults += load(&p->aspace->counts.faults);
     f->private_pages = load(&p->aspace->pt.rss);
     f->peak_pages = MAX(load(&p->spaces.peak_pages), page_table_rss_peak(&p->aspace->pt));
     f->global_pages = load(&p->aspace->counts.section_pages);

@@ -84,7 +84,8 @@ static bool rate(struct figures *f, const char *name, double value, double secon
         add_reading(one, value > one->counted ? (value - one->counted) / seconds : 0, seconds);
     one->seen = true;
     one->rate = true;
-    one->counted = value;
+    if (value > one->counted) /* what was counted once too often is made up for */
+        one->counted = value;
     return true;
 }
 
