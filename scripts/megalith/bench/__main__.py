@@ -1,6 +1,6 @@
 """Measures: single operations, the VLM paper's figures 4, 8 and 9, and the paged-pool case.
 
-    make bench                    everything, about half an hour on two cores
+    make bench                    everything, about an hour on two cores
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
@@ -13,6 +13,7 @@
                                   boots each
     scripts/bench kinds           which kinds of memory miss in a shell, awk and sort
     scripts/bench heaps           SQLite, Lua and sort with heaps of pages and of huge pages
+    scripts/bench database        PostgreSQL with and without huge pages
     scripts/bench growth          operations beside few and many things: userland/bench/growth
     scripts/bench --quick         a small form of everything, which shows that the programs work
     scripts/bench --bless         copies the last measurements into docs/
@@ -39,6 +40,7 @@ from rich.table import Table
 from megalith.bench import (
     calls,
     cases,
+    database,
     figures,
     growth,
     hashed,
@@ -60,7 +62,7 @@ from megalith.run.packages import ProgramError
 from megalith.run.paths import BUILD
 
 PARTS = ("single", "startup", "pool", "linux", "growth", "translation", "hashed", "sizing")
-PARTS += ("sharing", "jobs", "kinds", "heaps")
+PARTS += ("sharing", "jobs", "kinds", "heaps", "database")
 QUICK = ("single", "startup", "pool")  # tests measure the others
 
 
@@ -146,6 +148,11 @@ def run_heaps() -> tuple[list[dict], bool]:
     return rows, show_bounds(heaps.bounds(rows))
 
 
+def run_database() -> tuple[list[dict], bool]:
+    rows = database.execute(tell)
+    return rows, show_bounds(database.bounds(rows))
+
+
 def show_bounds(checked: list[figures.Bound]) -> bool:
     """Prints all bounds; are all of them kept?"""
     table = Table(title="Bounds", box=None, pad_edge=False)
@@ -220,6 +227,7 @@ def main() -> int:
         "jobs": [],
         "kinds": [],
         "heaps": [],
+        "database": [],
     }
     data |= page.load(path) if path.exists() else {}
     loaded = dict(data)
@@ -265,6 +273,9 @@ def main() -> int:
             kept.append(good)
         if "heaps" in chosen:
             data["heaps"], good = run_heaps()
+            kept.append(good)
+        if "database" in chosen:
+            data["database"], good = run_database()
             kept.append(good)
     except (BenchError, ProgramError) as error:
         print(f"bench: {error}", file=sys.stderr)

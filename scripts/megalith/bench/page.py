@@ -15,6 +15,7 @@ import re
 from pathlib import Path
 
 from megalith.bench import (
+    database,
     figures,
     growth,
     hashed,
@@ -92,6 +93,7 @@ def parts(data: dict) -> dict[str, str]:
         **jobs.parts(data["jobs"]),
         **kinds.parts(data["kinds"]),
         **heaps.parts(data["heaps"]),
+        **database.parts(data["database"]),
         **pool.parts(data["pool"], data["pool_tools"]),
     }
 
