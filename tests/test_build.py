@@ -141,6 +141,33 @@ def test_setup_has_nothing_left_to_install() -> None:
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+A_SLOW_PYTHON = r"""#!/bin/sh
+case "$*" in
+*" venv "*)
+    mkdir .venv || exit 1
+    sleep 0.5
+    mkdir .venv/bin
+    ln -s /bin/true .venv/bin/python
+    ;;
+esac
+"""
+
+
+def test_two_commands_in_a_new_clone_make_the_environment_once(tmp_path: Path) -> None:
+    for name in ("scripts/setup", "requirements.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy2(TOP / name, tmp_path / name)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python3").write_text(A_SLOW_PYTHON)
+    (tmp_path / "bin/python3").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    command = [tmp_path / "scripts/setup"]
+    both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) for _ in "ab"]
+    said = b"".join(one.communicate()[1] for one in both)
+    assert [one.returncode for one in both] == [0, 0], said
+    assert said.count(b"installing requirements.txt") == 1
+
+
 def test_what_only_tests_need_is_not_needed_to_run() -> None:
     """The packages of the lists of scripts/setup, and what `make run` would install."""
     lists = re.findall(r"<<'LIST'\n(.*?)\nLIST\n", (TOP / "scripts/setup").read_text(), re.DOTALL)
