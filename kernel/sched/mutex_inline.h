@@ -57,16 +57,18 @@ static inline __attribute__((always_inline)) bool mutex_quick_lock_shared(struct
     return true;
 }
 
-/* As mutex_unlock_shared(), if nobody waits. The caller holds m in that mode, and no other. */
+/* As mutex_unlock_shared(), if the caller holds no other, and nobody waits. */
 static inline __attribute__((always_inline)) bool mutex_quick_unlock_shared(struct mutex *m)
 {
+    struct thread *t = thread_self();
     uint64_t old = __atomic_load_n(&m->state, __ATOMIC_RELAXED);
 
-    if (unlikely((old & (MUTEX_WAITERS | MUTEX_WRITER)) || lockstat_on(LOCKSTAT_MUTEX) ||
+    if (unlikely(!mutex_quick_is_only(t, m) || (old & (MUTEX_WAITERS | MUTEX_WRITER)) ||
+                 lockstat_on(LOCKSTAT_MUTEX) ||
                  !__atomic_compare_exchange_n(&m->state, &old, old - MUTEX_READER, true,
                                               __ATOMIC_RELEASE, __ATOMIC_RELAXED)))
         return false;
-    __atomic_store_n(&thread_self()->held_mutexes, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->held_mutexes, 0, __ATOMIC_RELAXED);
     return true;
 }
 

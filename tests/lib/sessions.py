@@ -10,21 +10,26 @@ prints and what the console says come by two ways. All
 blocks of a page are one session, in one folder.
 
 A fenced block with the word `sh` holds commands without output, each of which must succeed. They
-find `hello.c`, and a folder `data` in the home folder.
+find `hello.c`, and a folder `data` in the home folder. With the line `<!-- beside a machine that
+runs -->` there is one, and no other.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from megalith.run.paths import TOP
 
 ANY_ORDER = "<!-- the order of lines varies -->"
+A_MACHINE = "<!-- beside a machine that runs -->"
 BLOCK = re.compile(r"^```session\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 VARIES = re.compile(r"^<!-- varies: (.+) -->$", re.MULTILINE)
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -149,6 +154,30 @@ def failing_in(text: str, folder: Path) -> list[str]:
     """Runs the commands of a page; which do not succeed, and what they said."""
     prepare(folder)
     environment = os.environ | {"MEGALITH_INITRD": "", "HOME": str(folder)}
+    if A_MACHINE not in text:
+        return _failing(text, folder, environment)
+    # Tools look for machines in the folder for temporary files. Paths of sockets are short.
+    with tempfile.TemporaryDirectory() as private:
+        environment["TMPDIR"] = private
+        with _machine(folder, environment):
+            return _failing(text, folder, environment)
+
+
+@contextlib.contextmanager
+def _machine(folder: Path, environment: dict[str, str]) -> Iterator[None]:
+    """A machine with one process, which has begun when this returns."""
+    command = ["scripts/run", "-m", "128M", "--smp", "1", "--", "/bin/sh", "-c", "echo up; sleep"]
+    command[-1] += " 100000"
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE) as machine:
+        assert machine.stdout
+        try:
+            assert any(line.startswith(b"up") for line in machine.stdout), "it ends"
+            yield
+        finally:
+            machine.terminate()
+
+
+def _failing(text: str, folder: Path, environment: dict[str, str]) -> list[str]:
     wrong = []
     for block in COMMANDS.finditer(text):
         for command in block[1].replace("\\\n", "").splitlines():
