@@ -29,6 +29,40 @@ def fields(time: int) -> tuple[str, list[int]]:
     return f"{date.day:2}-{month}-{date.year} {line}", [date.year, date.month, date.day, *clock]
 
 
+def days(time: int) -> list[int]:
+    """What LIB$DAY tells: days since the origin, and hundredths since midnight."""
+    sign = -1 if time < 0 else 1
+    return [sign * (abs(time) // DAY), sign * (abs(time) % DAY // 10**5)]
+
+
+def parts(time: int) -> list[int]:
+    """The day of the week, and what LIB$CVT_FROM_INTERNAL_TIME takes from an absolute time: of a
+    year, a month and a week it counts from 1, of a day, an hour and a minute from 0."""
+    date = ORIGIN + datetime.timedelta(microseconds=time // 10)
+    midnight = date.replace(hour=0, minute=0, second=0, microsecond=0)
+    weekday = date.isoweekday()
+    found = [weekday, date.month]
+    for begin in (
+        midnight.replace(month=1, day=1),
+        midnight.replace(day=1),
+        midnight - datetime.timedelta(days=weekday - 1),
+    ):
+        since = date - begin
+        found += [since // datetime.timedelta(seconds=unit) + 1 for unit in (86400, 3600, 60, 1)]
+    of_day = (date - midnight) // datetime.timedelta(seconds=1)
+    found += [date.hour, of_day // 60, of_day, date.minute, of_day % 3600, date.second]
+    return [*found, (midnight - ORIGIN).days]
+
+
+def units(time: int) -> list[int]:
+    """A delta in weeks, days, hours, minutes and seconds, and the deltas that these are."""
+    found = []
+    for seconds in (7 * 86400, 86400, 3600, 60, 1):
+        n = -time // (seconds * 10**7)
+        found += [n, -n * seconds * 10**7]
+    return found
+
+
 def test_times_agree_with_python() -> None:
     chance = random.Random(SEED)
     times = [chance.randrange(END * DAY) for _ in range(100_000)]
@@ -42,4 +76,5 @@ def test_times_agree_with_python() -> None:
     for time, line in zip(times, lines, strict=True):
         text, numbers = fields(time)
         back = abs(time) // 10**5 * 10**5 * (1 if time > 0 else -1)
-        assert line == ",".join([text, *map(str, numbers), str(back)]), f"{time}, seed {SEED}"
+        numbers += [back, *days(time), back, *(parts(time) if time >= 0 else units(time))]
+        assert line == ",".join([text, *map(str, numbers)]), f"{time}, seed {SEED}"

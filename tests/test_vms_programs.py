@@ -17,7 +17,8 @@ from megalith.run.paths import TOP
 SUCCESS = 0
 FOLDER = TOP / "userland/vms"
 
-C_HEADERS = {"stdio.h", "stdlib.h", "string.h", "unistd.h", "sys/wait.h"}
+# Of C, and of the C library of OpenVMS: <wait.h> is where that declares wait().
+C_HEADERS = {"stdio.h", "stdlib.h", "string.h", "wait.h"}
 OPENVMS_HEADER = re.compile(
     r"(\w+def|starlet|ints|descrip|far_pointers|(lib|str)\$routines|processes|unixlib)\.h"
 )
@@ -293,6 +294,7 @@ letter 1 of 12 characters from the subprocess: "Dear parent,"
 letter 2 of 17 characters from the subprocess: "all is well here."
 letter 3 of 0 characters from the subprocess: ""
 end of file after 3 letters
+the sender has read the right names: yes
 the box is empty
 and gone: yes
 """
@@ -377,9 +379,9 @@ ERRANDS = """\
 hello from a subprocess
 the command ended with a success
 the next one with a failure
+without a wait: it runs
 one
 two
-without a wait: it runs
 the flag is set, the AST was delivered: a success
 a subprocess that is deleted: SS$_ABORT
 an unknown flag: LIB$_INVARG

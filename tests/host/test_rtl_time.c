@@ -1,8 +1,9 @@
 // SOURCES: userland/lib/time.c userland/lib/lib_time.c userland/lib/descriptor.c
 /*
  * The tests of userland/tests/rtl_time.c, and those that need to know what time it is. With the
- * argument "convert" it reads times as numbers and prints text, fields, and the time that the text
- * stands for: tests/test_rtl.py compares these with its own.
+ * argument "convert" it reads times as numbers and prints text, fields, the time that the text
+ * stands for, and what the library routines make of it: tests/test_rtl.py compares these with its
+ * own.
  */
 #include <stdlib.h>
 
@@ -34,6 +35,51 @@ static void defaults(void)
     is(days, 47525, "47525");
 }
 
+/* The days of a time, and hundredths since its midnight; the time of its fields. */
+static int days_and_fields(const long *time, const unsigned short *f)
+{
+    int days, hundredths;
+    long again;
+
+    if (lib$day(&days, time, &hundredths) != SS$_NORMAL || lib$cvt_vectim(f, &again) != LIB$_NORMAL)
+        return 0;
+    return printf(",%d,%d,%ld", days, hundredths, again) > 0;
+}
+
+/* All that can be taken from an absolute time, and its day of the week. */
+static int parts_of(const long *time)
+{
+    unsigned int value;
+
+    if (lib$day_of_week(time, &value) != SS$_NORMAL)
+        return 0;
+    printf(",%u", value);
+    for (unsigned int operation = LIB$K_MONTH_OF_YEAR; operation <= LIB$K_JULIAN_DATE;
+         operation++) {
+        if (lib$cvt_from_internal_time(&operation, &value, time) != LIB$_NORMAL)
+            return 0;
+        printf(",%u", value);
+    }
+    return 1;
+}
+
+/* A delta in each unit, and the delta of that; 0 if there is none. */
+static int units_of(const long *time)
+{
+    unsigned int value;
+    long again;
+
+    for (unsigned int operation = LIB$K_DELTA_WEEKS; operation <= LIB$K_DELTA_SECONDS;
+         operation++) {
+        if (lib$cvt_from_internal_time(&operation, &value, time) != LIB$_NORMAL)
+            return 0;
+        if (lib$cvt_to_internal_time(&operation, &(int){(int)value}, &again) != LIB$_NORMAL)
+            again = 0;
+        printf(",%u,%ld", value, again);
+    }
+    return 1;
+}
+
 static int convert(void)
 {
     char line[64], back[64];
@@ -49,8 +95,11 @@ static int convert(void)
         text.dsc$w_length = n;
         if (sys$bintim(&text, &again) != SS$_NORMAL)
             return EXIT_FAILURE;
-        printf("%.*s,%d,%d,%d,%d,%d,%d,%d,%ld\n", n, line, f[0], f[1], f[2], f[3], f[4], f[5], f[6],
+        printf("%.*s,%d,%d,%d,%d,%d,%d,%d,%ld", n, line, f[0], f[1], f[2], f[3], f[4], f[5], f[6],
                again);
+        if (!days_and_fields(&time, f) || !(time < 0 ? units_of(&time) : parts_of(&time)))
+            return EXIT_FAILURE;
+        printf("\n");
     }
     return EXIT_SUCCESS;
 }

@@ -41,10 +41,12 @@ static const struct form_of of_process[] = {
     {JPI$_IMAGNAME, TEXT},
     {JPI$_USERNAME, TEXT},
     {JPI$_NODENAME, TEXT},
+    {JPI$_NODE_VERSION, TEXT},
     {JPI$_TERMINAL, TEXT},
     {JPI$_TT_PHYDEVNAM, TEXT},
     {JPI$_PID, HEXADECIMAL},
     {JPI$_OWNER, HEXADECIMAL},
+    {JPI$_MASTER_PID, HEXADECIMAL},
     {JPI$_INITIAL_THREAD_PID, HEXADECIMAL},
     {JPI$_UIC, UIC},
     {JPI$_CURPRIV, PRIVILEGES},
@@ -57,8 +59,10 @@ static const struct form_of of_process[] = {
 };
 
 static const struct form_of of_system[] = {
-    {SYI$_VERSION, TEXT}, {SYI$_NODENAME, TEXT}, {SYI$_ARCH_NAME, TEXT},
-    {SYI$_HW_NAME, TEXT}, {SYI$_BOOTTIME, TIME}, {0, NUMBER},
+    {SYI$_VERSION, TEXT},     {SYI$_NODENAME, TEXT},
+    {SYI$_ARCH_NAME, TEXT},   {SYI$_HW_NAME, TEXT},
+    {SYI$_NODE_SWTYPE, TEXT}, {SYI$_NODE_SWVERS, TEXT},
+    {SYI$_BOOTTIME, TIME},    {0, NUMBER},
 };
 
 static const struct form_of of_device[] = {

@@ -12,6 +12,8 @@
 
 #include "service.h"
 
+#undef sys$open
+
 const struct FAB cc$rms_fab = {.fab$b_bid = FAB$C_BID, .fab$b_bln = FAB$C_BLN};
 
 #define WRITES (FAB$M_PUT | FAB$M_DEL | FAB$M_UPD | FAB$M_TRN)
@@ -72,7 +74,7 @@ static int open_file(const char *path, int writes, unsigned short *chan, unsigne
     return status;
 }
 
-int sys$open(struct FAB *fab, ...)
+int sys$open(struct FAB *fab, mega_completion err, mega_completion suc)
 {
     const char *name = fab->fab$b_fns ? fab->fab$l_fna : fab->fab$l_dna;
     size_t n = fab->fab$b_fns ? fab->fab$b_fns : fab->fab$b_dns;
@@ -80,6 +82,8 @@ int sys$open(struct FAB *fab, ...)
     unsigned short chan = 0;
     char path[256];
 
+    (void)err;
+    (void)suc;
     fab->fab$l_stv = 0;
     if (fab->fab$b_bid != FAB$C_BID || !n || !name)
         status = SS$_BADPARAM;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef sys$gettim
 #undef sys$asctim
 
 #define MARCH_0000  678881 /* days from 1-MAR-0000 to 17-NOV-1858 */
@@ -85,10 +86,11 @@ static int64_t time_at(const void *timadr)
     return time;
 }
 
-int sys$gettim(void *timadr, ...)
+int sys$gettim(void *timadr, unsigned int flags)
 {
     int64_t now = mega$clock();
 
+    (void)flags;
     if (!timadr)
         return SS$_ACCVIO;
     memcpy(timadr, &now, sizeof(now));

@@ -246,6 +246,11 @@ int lib$delete_vm_zone(const unsigned int *zone_id)
     return zone_id ? end_zone(*zone_id, false) : SS$_ACCVIO;
 }
 
+int lib$reset_vm_zone_64(const __int64 *zone_id)
+{
+    return zone_id ? end_zone((uint64_t)*zone_id, true) : SS$_ACCVIO;
+}
+
 int lib$reset_vm_zone(const unsigned int *zone_id)
 {
     return zone_id ? end_zone(*zone_id, true) : SS$_ACCVIO;

@@ -11,6 +11,7 @@
 #include <iledef.h>
 #include <iodef.h>
 #include <iosadef.h>
+#include <iosbdef.h>
 #include <megalith/creds.h>
 #include <megalith/failure.h>
 #include <megalith/info.h>

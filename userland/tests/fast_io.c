@@ -16,6 +16,7 @@
 #include <iledef.h>
 #include <iodef.h>
 #include <iosadef.h>
+#include <iosbdef.h>
 #include <prvdef.h>
 #include <pthread.h>
 #include <rms.h>

@@ -4,13 +4,16 @@
  * $GETJPI and $GETSYI: every item is compared with what the kernel returns elsewhere; both forms of
  * item lists; which processes a caller may ask about; and the condition values for bad lists.
  */
+#define _GNU_SOURCE
 #include <descrip.h>
 #include <efndef.h>
 #include <fcntl.h>
 #include <iledef.h>
 #include <iodef.h>
+#include <iosbdef.h>
 #include <jpidef.h>
 #include <megalith/creds.h>
+#include <sched.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -132,6 +135,7 @@ static void about_me(void)
     is(jpi(JPI$_PAGEFLTS), p.faults, "PAGEFLTS");
     is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT is in pagelets");
     is(jpi(JPI$_GPGCNT), 0, "GPGCNT");
+    is(jpi(JPI$_APTCNT), me().pt_pages * 16, "APTCNT");
 
     m = mmap(0, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     before = jpi(JPI$_PPGCNT);
@@ -149,6 +153,31 @@ static void about_me(void)
     munmap(m, 2048 * PAGE);
     is(jpi(JPI$_VIRTPEAK), before, "VIRTPEAK does not fall when memory is unmapped");
     is(jpi(JPI$_PPGCNT), me().rss * 16, "PPGCNT falls when memory is unmapped");
+}
+
+/* The mask is that of the thread, or 0 if it may run everywhere. */
+static void scheduling(void)
+{
+    int several = __builtin_popcountl(syi(SYI$_ACTIVE_CPU_MASK)) > 1;
+    unsigned int policy = 77;
+    cpu_set_t all, one;
+
+    is(jpi(JPI$_SCHED_POLICY), JPI$K_DEFAULT_POLICY, "SCHED_POLICY");
+    is(got, 4, "SCHED_POLICY is a longword");
+    is_status(sys$setpri(0, 0, 4, 0, 0, &policy), SS$_NORMAL, "$SETPRI tells the policy");
+    is(policy, JPI$K_DEFAULT_POLICY, "which is the same");
+    is(jpi(JPI$_NODE_CSID), 0, "NODE_CSID");
+    is(jpi(JPI$_TMBU), 0, "TMBU: nobody is told of its end");
+    is(jpi(JPI$_CURRENT_AFFINITY_MASK), 0, "it may run on every CPU");
+    is(got, 8, "CURRENT_AFFINITY_MASK is a quadword");
+    sched_getaffinity(0, sizeof(all), &all);
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    is(sched_setaffinity(0, sizeof(one), &one), 0, "it is confined to one");
+    is(jpi(JPI$_CURRENT_AFFINITY_MASK), several, "CURRENT_AFFINITY_MASK has that one");
+    is(jpi(JPI$_PERMANENT_AFFINITY_MASK), several, "PERMANENT_AFFINITY_MASK too");
+    sched_setaffinity(0, sizeof(all), &all);
+    is(jpi(JPI$_PERMANENT_AFFINITY_MASK), 0, "and none when it is confined no more");
 }
 
 static void free_addresses(void)
@@ -209,6 +238,9 @@ static void names(void)
     is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
               "a buffer that is too short is accepted");
     ok(memcmp(name, "infoxxxx", 8) == 0 && n == 4, "it gets as many bytes as fit");
+    list[0] = (ILE3){sizeof(name), JPI$_NODE_VERSION, name, &n};
+    is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL, "the version of the node");
+    ok(n == 4 && memcmp(name, "V7.1", 5) == 0, "NODE_VERSION is what NODE_SWVERS is");
     list[0] = (ILE3){2, JPI$_PID, name, 0};
     name[2] = 'y';
     is_status(sys$getjpi(0, 0, 0, list, 0, 0, 0), SS$_NORMAL,
@@ -463,9 +495,12 @@ static void processors(void)
     is(syi(SYI$_AVAILCPU_CNT), __builtin_popcountl(syi(SYI$_AVAIL_CPU_MASK)), "AVAILCPU_CNT");
     is(syi(SYI$_POTENTIAL_CPU_MASK), syi(SYI$_AVAIL_CPU_MASK), "POTENTIAL_CPU_MASK");
     is(syi(SYI$_POTENTIALCPU_CNT), syi(SYI$_AVAILCPU_CNT), "POTENTIALCPU_CNT");
+    is(syi(SYI$_CPUCONF), syi(SYI$_AVAIL_CPU_MASK), "CPUCONF");
     ok(online >> syi(SYI$_PRIMARY_CPUID) & 1, "PRIMARY_CPUID");
     is(syi(SYI$_MAX_CPUS), 4, "MAX_CPUS");
     is(syi(SYI$_ARCH_TYPE), 2, "ARCH_TYPE");
+    is(syi(SYI$_SYSTYPE), 34, "SYSTYPE: Tsunami");
+    is(syi(SYI$_CPUTYPE), 11, "CPUTYPE: 21264A");
     is(syi(SYI$_MAXSYSGROUP), 8, "MAXSYSGROUP");
     is(syi(SYI$_CLUSTER_MEMBER), 0, "CLUSTER_MEMBER");
     is(got, 1, "CLUSTER_MEMBER is a byte");
@@ -680,7 +715,13 @@ static void system_items(void)
         {"NPAGEVIR", SYI$_NPAGEVIR},         {"PAGEDYN", SYI$_PAGEDYN},
         {"ZERO_LIST_HI", SYI$_ZERO_LIST_HI}, {"PHYSICAL_MEMORY", SYI$_PHYSICAL_MEMORY},
         {"LNMSHASHTBL", SYI$_LNMSHASHTBL},   {"LNMPHASHTBL", SYI$_LNMPHASHTBL},
-        {"POOLCHECK", SYI$_POOLCHECK}};
+        {"POOLCHECK", SYI$_POOLCHECK},       {"MAXBOBMEM", SYI$_MAXBOBMEM},
+        {"FREELIM", SYI$_FREELIM},           {"FREEGOAL", SYI$_FREEGOAL},
+        {"CHANNELCNT", SYI$_CHANNELCNT},     {"DEFMBXBUFQUO", SYI$_DEFMBXBUFQUO},
+        {"DEFMBXMXMSG", SYI$_DEFMBXMXMSG},   {"PQL_DASTLM", SYI$_PQL_DASTLM},
+        {"PQL_DBIOLM", SYI$_PQL_DBIOLM},     {"PQL_DBYTLM", SYI$_PQL_DBYTLM},
+        {"PQL_DPRCLM", SYI$_PQL_DPRCLM},     {"PQL_DTQELM", SYI$_PQL_DTQELM},
+        {"PQL_DJTQUOTA", SYI$_PQL_DJTQUOTA}};
     struct mega_memory m;
     char below;
 
@@ -767,7 +808,7 @@ static void nodes(void)
     ILE3 list[] = {{sizeof(value), SYI$_PAGE_SIZE, &value, 0}, {0, 0, 0, 0}};
     struct dsc$descriptor_s name = {8, DSC$K_DTYPE_T, DSC$K_CLASS_S, "MEGALITH"};
     unsigned csid = 0;
-    IOSB iosb = {{{0, 0}}, {0}};
+    IOSB iosb = {0};
 
     is_status(sys$getsyi(0, &csid, &name, list, &iosb, 0, 0), SS$_NORMAL,
               "the node can be given by its name");
@@ -854,6 +895,7 @@ static void refused(void)
 int main(void)
 {
     about_me();
+    scheduling();
     free_addresses();
     names();
     wide_lists();

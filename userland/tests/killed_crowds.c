@@ -18,6 +18,7 @@
 #include <elapsed.h>
 #include <iledef.h>
 #include <iodef.h>
+#include <iosbdef.h>
 #include <lib$routines.h>
 #include <lnmdef.h>
 #include <megalith/info.h>

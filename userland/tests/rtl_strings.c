@@ -175,6 +175,7 @@ static void memory(void)
     is(lib$get_vm(&size, &p, &zone), SS$_NORMAL, "less");
     is(lib$reset_vm_zone(&zone), SS$_NORMAL, "all of it freed");
     is(lib$get_vm(&size, &p, &zone), SS$_NORMAL, "there is room again");
+    is(lib$reset_vm_zone_64(&(const __int64){zone}), SS$_NORMAL, "freed once more");
     is(lib$create_vm_zone(&other, &fixed, &size), SS$_NORMAL, "a zone of blocks of 900 bytes");
     ok(other != zone, "another one");
     is(lib$get_vm(&wrong, &p, &other), SS$_NORMAL, "a block of it");

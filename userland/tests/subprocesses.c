@@ -370,8 +370,10 @@ static void ends_with(const char *order, const unsigned char *list, int delete, 
     is_status(
         sys$creprc(&pid, &image, &input, 0, 0, 0, (void *)list, 0, 4, 0, (unsigned short)unit),
         SS$_NORMAL, "a process that tells of its end: %s", order);
-    if (delete)
+    if (delete) {
+        is(jpi(pid, JPI$_TMBU), unit, "TMBU");
         sys$delprc(&pid);
+    }
     sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, &m, sizeof(m));
     ok(iosb.iosb$w_status == SS$_NORMAL && iosb.iosb$w_bcnt == ACC$K_TERMLEN, "a message");
     ok(m.acc$w_msgtyp == MSG$_DELPROC && m.acc$l_pid == pid && iosb.iosb$l_dev_depend == pid,

@@ -1,6 +1,7 @@
 /*
  * A bounded mailbox between a producer and a consumer: records are read as a stream of bytes, and
- * the producer waits when there is no room. What $GETDVI tells of the device on the way.
+ * the producer, a subprocess that runs the same image, waits when there is no room. What $GETDVI
+ * tells of the device on the way.
  */
 #include <cmbdef.h>
 #include <dcdef.h>
@@ -11,14 +12,13 @@
 #include <iledef.h>
 #include <iodef.h>
 #include <iosbdef.h>
+#include <jpidef.h>
 #include <lib$routines.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdio.h>
 #include <string.h>
 #include <stsdef.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define RECORDS 200
 #define RECORD  50
@@ -30,6 +30,14 @@ static void check(int status)
 {
     if (!$VMS_STATUS_SUCCESS(status))
         lib$signal(status);
+}
+
+static unsigned int item(int code)
+{
+    unsigned int value = 0;
+
+    check(lib$getjpi(&code, 0, 0, &value));
+    return value;
 }
 
 static int full(unsigned short chan)
@@ -63,7 +71,8 @@ static void describe(unsigned short chan)
            characteristics & DEV$M_SHR ? "shareable" : "not shareable", size, messages);
 }
 
-static void produce(void)
+/* What the subprocess does. */
+static int produce(void)
 {
     unsigned short chan;
     char record[RECORD];
@@ -78,7 +87,21 @@ static void produce(void)
         check(iosb.iosb$w_status);
     }
     check(sys$qiow(EFN$C_ENF, chan, IO$_WRITEOF | IO$M_NOW, &iosb, 0, 0, 0, 0, 0, 0, 0, 0));
-    _exit(0);
+    check(sys$dassgn(chan));
+    return SS$_NORMAL;
+}
+
+/* A subprocess that runs the same image. */
+static void start(void)
+{
+    char path[256];
+    unsigned short length;
+    ILE3 items[] = {{255, JPI$_IMAGNAME, path, &length}, {0, 0, 0, 0}};
+    struct dsc$descriptor_s image = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, path};
+
+    check(sys$getjpiw(EFN$C_ENF, 0, 0, items, 0, 0, 0));
+    image.dsc$w_length = length;
+    check(sys$creprc(0, &image, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0));
 }
 
 int main(void)
@@ -88,6 +111,8 @@ int main(void)
     int bytes = 0, wrong = 0, status;
     IOSB iosb;
 
+    if (item(JPI$_MASTER_PID) != item(JPI$_PID))
+        return produce();
     check(sys$crembx(0, &chan, RECORD, 5 * RECORD, 0, 0, &name, CMB$M_READONLY));
     check(sys$qiow(EFN$C_ENF, chan, IO$_READVBLK | IO$M_WRITERCHECK, &iosb, 0, 0, piece, PIECE, 0,
                    0, 0, 0));
@@ -105,8 +130,7 @@ int main(void)
     check(sys$dassgn(chan));
 
     check(sys$crembx(0, &chan, RECORD, 5 * RECORD, 0, 0, &name));
-    if (fork() == 0)
-        produce();
+    start();
     for (;;) {
         int i;
 
@@ -118,7 +142,6 @@ int main(void)
         for (i = 0; i < iosb.iosb$w_bcnt; i++, bytes++)
             wrong += piece[i] != 'a' + bytes / RECORD % 26;
     }
-    wait(0);
     printf("%d bytes, %d of them wrong\n", bytes, wrong);
     return SS$_NORMAL;
 }

@@ -26,7 +26,7 @@ static $DESCRIPTOR(cluster, "FOREMAN_FLAGS");
 struct quota {
     unsigned char code;
     unsigned int value;
-} __attribute__((packed));
+};
 #pragma member_alignment restore
 
 static struct quota quotas[] = {{PQL$_ASTLM, 20}, {PQL$_TQELM, 8}, {PQL$_LISTEND, 0}};

@@ -106,7 +106,7 @@ int main(void)
         check(sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, &message, sizeof(message), 0, 0,
                        0, 0));
         check(iosb.iosb$w_status);
-        if (message.acc$l_pid != pid || iosb.iosb$l_dev_depend != pid)
+        if (message.acc$l_pid != pid || iosb.iosb$l_pid != pid)
             printf("somebody else has ended\n");
         tell(text, &message, &iosb);
     }

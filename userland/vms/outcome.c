@@ -10,12 +10,12 @@
 #include <string>
 #include <stsdef>
 
-static int status;
+static int status, no = 0, yes = 1;
 
-static void handler(int *reason, int twice)
+static void handler(int *reason, int *twice)
 {
-    printf("exit handler: status %08X, %d\n", *reason, twice);
-    if (twice)
+    printf("exit handler: status %08X, %d\n", *reason, *twice);
+    if (*twice)
         exit(SS$_NORMAL); /* the other handlers are called before the program ends */
 }
 
@@ -24,8 +24,8 @@ static struct {
     void (*routine)();
     int count;
     int *reason;
-    __int64 argument;
-} first = {0, handler, 2, &status, 0}, second = {0, handler, 2, &status, 1};
+    int *argument;
+} first = {0, handler, 2, &status, &no}, second = {0, handler, 2, &status, &yes};
 
 main(argc, argv) int argc;
 char *argv[];

@@ -1,8 +1,11 @@
 /*
- * $SETPRI: base priorities of the caller and of a subprocess, with ALTPRI and without.
+ * $SETPRI: base priorities of the caller and of a subprocess, with ALTPRI and without. The
+ * subprocess is to run the same image, but hibernates before that begins.
  */
 #include <descrip.h>
+#include <efndef.h>
 #include <gen64def.h>
+#include <iledef.h>
 #include <jpidef.h>
 #include <lib$routines.h>
 #include <prcdef.h>
@@ -29,11 +32,16 @@ static unsigned int base(unsigned int *pid)
 
 int main(void)
 {
-    $DESCRIPTOR(image, "/bin/sleep");
+    char path[256];
+    unsigned short length;
+    ILE3 items[] = {{255, JPI$_IMAGNAME, path, &length}, {0, 0, 0, 0}};
+    struct dsc$descriptor_s image = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, path};
     struct _generic_64 altpri = {.gen64$q_quadword = PRV$M_ALTPRI};
     unsigned int pid, before, none = 0x3FFFFFF;
     int status;
 
+    check(sys$getjpiw(EFN$C_ENF, 0, 0, items, 0, 0, 0));
+    image.dsc$w_length = length;
     check(sys$creprc(&pid, &image, 0, 0, 0, 0, 0, 0, 3, 0, 0, PRC$M_HIBER));
     printf("I have %u, the subprocess %u\n", base(0), base(&pid));
     check(sys$setpri(&pid, 0, 8, &before));

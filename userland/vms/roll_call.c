@@ -1,6 +1,7 @@
 /*
  * $PROCESS_SCAN: of the processes of one job, those whose names fit a pattern, in the order of
- * their numbers; and what is common to them.
+ * their numbers; and what is common to them. The subprocesses are to run the same image, but
+ * hibernate before that begins.
  */
 #include <descrip.h>
 #include <efndef.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <stsdef.h>
-#include <unistd.h>
 
 /* An item of the scan: its third part has flags instead of an address. */
 struct criterion {
@@ -38,14 +38,19 @@ static void check(int status)
 static void make(char *text)
 {
     struct dsc$descriptor_s name = {strlen(text), DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
-    $DESCRIPTOR(image, "/bin/sleep");
+    char path[256];
+    unsigned short length;
+    struct dsc$descriptor_s image = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, path};
+    struct item items[] = {{255, JPI$_IMAGNAME, path, &length}, {0, 0, 0, 0}};
 
+    check(sys$getjpiw(EFN$C_ENF, 0, 0, items, 0, 0, 0));
+    image.dsc$w_length = length;
     check(sys$creprc(0, &image, 0, 0, 0, 0, 0, &name, 3, 0, 0, PRC$M_HIBER));
 }
 
 static void call(char *what, struct criterion *list)
 {
-    unsigned int context = 0, owner, priority;
+    unsigned int context = 0, me, owner, priority;
     unsigned short length;
     char name[16];
     struct item items[] = {{15, JPI$_PRCNAM, name, &length},
@@ -53,8 +58,9 @@ static void call(char *what, struct criterion *list)
                            {4, JPI$_PRIB, &priority, 0},
                            {0, 0, 0, 0}};
     IOSB iosb;
-    int status;
+    int status, code = JPI$_PID;
 
+    check(lib$getjpi(&code, 0, 0, &me));
     printf("%s:", what);
     check(sys$process_scan(&context, list));
     for (;;) {
@@ -63,7 +69,7 @@ static void call(char *what, struct criterion *list)
             break;
         check(status);
         check(iosb.iosb$l_getxxi_status);
-        printf(" %.*s(%u%s)", length, name, priority, owner == getpid() ? "" : ", not mine");
+        printf(" %.*s(%u%s)", length, name, priority, owner == me ? "" : ", not mine");
     }
     printf("\n");
 }

@@ -14,6 +14,7 @@
 #include <iosbdef.h>
 #include <jpidef.h>
 #include <lib$routines.h>
+#include <processes.h>
 #include <prvdef.h>
 #include <psldef.h>
 #include <secdef.h>
@@ -24,9 +25,8 @@
 #include <string.h>
 #include <stsdef.h>
 #include <syidef.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vadef.h>
+#include <wait.h>
 
 #define WORKERS    3
 #define TABLE_SIZE (24 * 1024 * 1024)
@@ -37,6 +37,7 @@ struct worker {
     unsigned short name_length;
     unsigned int pages; /* pagelets of private memory in use */
     unsigned __int64 sum;
+    int has_ended;
 };
 
 static $DESCRIPTOR(table_name, "SERVER_TABLE");
@@ -86,6 +87,7 @@ static void worker(int n)
         check(iosb.iosb$w_status);
         me->name_length = (unsigned short)length;
     }
+    me->has_ended = 1;
 }
 
 static void create_table(void)
@@ -139,10 +141,10 @@ static void server(char *program)
             _exit(EXIT_FAILURE);
         }
     }
-    for (int n = 0; n < WORKERS; n++) {
+    for (int n = 0; n < WORKERS; n++)
         wait(&status);
-        failed += !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS;
-    }
+    for (int n = 0; n < WORKERS; n++)
+        failed += !part_of(n)->has_ended;
     printf("%d of %d workers failed\n", failed, WORKERS);
     for (int n = 0; n < WORKERS; n++) {
         struct worker *w = part_of(n);

@@ -10,6 +10,7 @@
 #include <gen64def.h>
 #include <ints.h>
 #include <lib$routines.h>
+#include <processes.h>
 #include <psldef.h>
 #include <secdef.h>
 #include <ssdef.h>
@@ -17,9 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <stsdef.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vadef.h>
+#include <wait.h>
 
 #define MEGABYTE     (1024 * 1024)
 #define SECTION_SIZE (16 * MEGABYTE)

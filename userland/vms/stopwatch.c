@@ -15,6 +15,15 @@ static void check(int status)
         lib$signal(status);
 }
 
+static int how_many(unsigned int flags)
+{
+    int n = 0;
+
+    for (; flags; flags >>= 1)
+        n += flags & 1;
+    return n;
+}
+
 static void set_timer(int efn, char *text, int reqidt)
 {
     struct dsc$descriptor_s when = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, text};
@@ -46,7 +55,7 @@ int main(void)
            status == SS$_WASSET ? "set" : "clear");
     check(sys$wfland(first, all));
     check(sys$readef(first, &flags));
-    printf("after the wait for all: %d of 3 are set\n", __builtin_popcount(flags & all));
+    printf("after the wait for all: %d of 3 are set\n", how_many(flags & all));
     status = sys$clref(first);
     printf("cleared: it was %s\n", status == SS$_WASSET ? "set" : "clear");
     status = sys$clref(first);

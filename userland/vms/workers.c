@@ -25,7 +25,7 @@ static void check(int status)
 
 int main(void)
 {
-    static int header[2] __attribute__((aligned(8)));
+    static unsigned __int64 header; /* of the queue: two longwords, at a multiple of 8 */
     int flags = LIB$M_VM_GET_FILL0 | LIB$M_VM_BOUNDARY_TAGS, size = sizeof(struct job);
     int limit = 1, many = 100, quotient, remainder, thousand = 1000000, next;
     unsigned int zone, timer = 0;
@@ -41,7 +41,7 @@ int main(void)
             first = job;
         job->number = ++n;
         job->size = n * 100000000 % 2000000000;
-        status = n % 3 ? lib$insqti(job, header) : lib$insqhi(job, header);
+        status = n % 3 ? lib$insqti(job, &header) : lib$insqhi(job, &header);
         if (status == LIB$_ONEENTQUE)
             printf("the queue was empty\n");
         check(status);
@@ -49,7 +49,7 @@ int main(void)
             printf("no distance\n");
     }
     printf("%d jobs, then %s\n", n, status == LIB$_PAGLIMEXC ? "the limit of the zone" : "?");
-    while ((status = lib$remqhi(header, &job)) != LIB$_QUEWASEMP) {
+    while ((status = lib$remqhi(&header, &job)) != LIB$_QUEWASEMP) {
         check(status);
         printf("%d%s", job->number, status == LIB$_ONEENTQUE ? "\n" : " ");
         next = 1;

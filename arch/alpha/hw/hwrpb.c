@@ -94,6 +94,8 @@ uint64_t hwrpb_cpus_present(void)
 }
 
 unsigned hwrpb_primary(void) { return (unsigned)hwrpb->primary; }
+unsigned hwrpb_system_type(void) { return (unsigned)hwrpb->system_type; }
+unsigned hwrpb_cpu_type(void) { return (unsigned)slot_of(hwrpb_primary())->type; }
 
 /* The boot parameters lie outside every object that the compiler knows; the empty asm statement
    hides the origin of the address from its bounds checks. */

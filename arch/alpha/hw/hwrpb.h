@@ -25,6 +25,9 @@ struct hwrpb_cluster hwrpb_cluster(unsigned i);
 uint64_t hwrpb_cpus_present(void);
 /* Hardware id of the primary CPU. */
 unsigned hwrpb_primary(void);
+/* The console's numbers of the type of machine, and of that of the primary CPU. */
+unsigned hwrpb_system_type(void);
+unsigned hwrpb_cpu_type(void);
 
 /* The kernel command line, NUL-terminated, at most 255 characters. */
 const char *boot_command_line(void);

@@ -11,4 +11,9 @@ typedef struct _generic_64 {
     };
 } GENERIC_64;
 
+/* The name without __NEW_STARLET. */
+#if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
+#define generic_64 _generic_64
+#endif
+
 #endif

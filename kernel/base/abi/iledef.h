@@ -48,4 +48,12 @@ typedef struct _ilea_64 {         /* 24 bytes */
 #define ILEA_64$K_LENGTH sizeof(struct _ilea_64)
 #define ILEA_64$C_LENGTH sizeof(struct _ilea_64)
 
+/* Their names without __NEW_STARLET. */
+#if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
+#define ile2    _ile2
+#define ile3    _ile3
+#define ilea_64 _ilea_64
+#define ileb_64 _ileb_64
+#endif
+
 #endif

@@ -176,6 +176,23 @@
 #define JPI$M_NO_TARGET_AST        0x2
 #define JPI$M_IGNORE_TARGET_STATUS 0x4
 #define JPI$M_THREAD               0x8
+#define JPI$M_NATURAL_PERSONA      0x10
+#define JPI$M_NEED_THREAD_CAP      0x8000
+
+typedef struct _jpictldef {
+    union {
+        unsigned int jpi$l_jpictlflgs;
+        struct {
+            unsigned jpi$v_no_target_inswap : 1;
+            unsigned jpi$v_no_target_ast : 1;
+            unsigned jpi$v_ignore_target_status : 1;
+            unsigned jpi$v_thread : 1;
+            unsigned jpi$v_natural_persona : 1;
+            unsigned : 10;
+            unsigned jpi$v_need_thread_cap : 1;
+        };
+    };
+} JPICTLDEF;
 
 /* Values of JPI$_MODE. */
 #define JPI$K_OTHER       0
@@ -191,5 +208,48 @@
 #define JPI$K_DEFAULT_POLICY  0
 #define JPI$K_PSX_FIFO_POLICY 1
 #define JPI$K_PSX_RR_POLICY   2
+#define JPI$K_ALL_THREADS     (-2147483647 - 1)
+
+/* Values of JPI$_LOGIN_FLAGS. */
+#define JPI$M_NEW_MAIL_AT_LOGIN 0x1
+#define JPI$M_PASSWORD_CHANGED  0x2
+#define JPI$M_PASSWORD_EXPIRED  0x4
+#define JPI$M_PASSWORD_WARNING  0x8
+#define JPI$M_PASSWORD2_CHANGED 0x10
+#define JPI$M_PASSWORD2_EXPIRED 0x20
+#define JPI$M_PASSWORD2_WARNING 0x40
+
+typedef struct _jpilgidef {
+    union {
+        unsigned int jpi$l_jpilgiflgs;
+        struct {
+            unsigned jpi$v_new_mail_at_login : 1;
+            unsigned jpi$v_password_changed : 1;
+            unsigned jpi$v_password_expired : 1;
+            unsigned jpi$v_password_warning : 1;
+            unsigned jpi$v_password2_changed : 1;
+            unsigned jpi$v_password2_expired : 1;
+            unsigned jpi$v_password2_warning : 1;
+        };
+    };
+} JPILGIDEF;
+
+/* Kinds of items: 1 to 6 are the high byte of their codes. */
+#define JPI$C_ADRTYPE    1
+#define JPI$C_CTLTYPE    2
+#define JPI$C_PCBTYPE    3
+#define JPI$C_PHDTYPE    4
+#define JPI$C_PCBFLDTYPE 5
+#define JPI$C_PHDFLDTYPE 6
+#define JPI$C_JIBTYPE    7
+#define JPI$C_PSBTYPE    8
+#define JPI$C_KTBTYPE    9
+#define JPI$C_MAXSTRUC   6
+
+/* Their names without __NEW_STARLET. */
+#if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
+#define jpictldef _jpictldef
+#define jpilgidef _jpilgidef
+#endif
 
 #endif

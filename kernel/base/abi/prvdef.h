@@ -151,6 +151,21 @@ typedef union _prvdef {
     };
 } PRVDEF;
 
+/* Which mask of a process is meant, and how lists of privileges are displayed: of services that are
+ * not here. */
+#define PRV$K_PRVMASK_WORKING   0
+#define PRV$K_PRVMASK_PERMANENT 1
+#define PRV$K_PRVMASK_IMAGE     2
+#define PRV$M_SORTED            0x1
+#define PRV$M_BRIEF             0x2
+#define PRV$M_FILLED            0x4
+
+typedef struct _prvdsp_bits {
+    unsigned prv$v_sorted : 1;
+    unsigned prv$v_brief : 1;
+    unsigned prv$v_filled : 1;
+} PRVDSP_BITS;
+
 /* The name of the union without __NEW_STARLET. */
 #define prvdef _prvdef
 

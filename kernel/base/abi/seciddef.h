@@ -20,4 +20,9 @@ typedef struct _secid {
     };
 } SECID;
 
+/* The name without __NEW_STARLET. */
+#if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
+#define secid _secid
+#endif
+
 #endif

@@ -10,6 +10,13 @@
 #define VA$C_PAGELET_SIZE       512
 #define VA$C_PAGELET_SHIFT_SIZE 9
 
+/* Parts of an address in P0, P1 or, in the old 32-bit form, of the system. */
+#define VA$M_P1                0x40000000
+#define VA$M_SYSTEM            0x80000000
+#define VA$M_BYTE_IN_PAGELET   0x1FF
+#define VA$M_BYTES_PER_PAGELET 0x1FF
+#define VA$S_VADEF             4
+
 #define VA$M_DESCEND          0x1
 #define VA$M_P0_SPACE         0x2
 #define VA$M_P1_SPACE         0x4
@@ -73,5 +80,29 @@ typedef struct _regsum {
         void *va$ps_first_free_va;
     };
 } REGSUM;
+
+typedef struct _regsum *regsum_pq;
+
+/* Parts of an address (VA$M_P1 and on), and flags of $CRETVA_64 and $EXPREG_64. */
+typedef struct _va {
+    union {
+        struct {
+            unsigned : 30;
+            unsigned va$v_p1 : 1;
+            unsigned va$v_system : 1;
+        };
+        unsigned va$v_bytes_per_pagelet : 9;
+        unsigned va$v_byte_in_pagelet : 9;
+    };
+} VA;
+typedef struct _va_flags {
+    unsigned va$v_no_overmap : 1;
+} VA_FLAGS;
+
+/* Their names without __NEW_STARLET. */
+#if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
+#define regsum   _regsum
+#define va_flags _va_flags
+#endif
 
 #endif

@@ -7,6 +7,7 @@
  * lock is not held, because they may be many. As on OpenVMS, the items count pagelets of 512 bytes,
  * CPU time in units of 10 ms, and times of day in units of 100 ns since 17 November 1858.
  */
+#include "arch/alpha/hw/cpu.h"
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/jpidef.h"
 #include "kernel/base/abi/psldef.h"
@@ -45,12 +46,12 @@ struct facts {
     uint32_t pid, owner, uic_group, uic_member, uid, state, priority, cpu, home_rad, threads;
     uint32_t terminal; /* its device number, or 0 */
     uint64_t files_limit, files_left, io, start_ns;
-    uint32_t master, subprocesses, job_subprocesses, job_limit, flags;
+    uint32_t master, subprocesses, job_subprocesses, job_limit, flags, told;
     uint32_t asts_left, ast_limit, timers_left, timer_limit;
     uint32_t cpu_limit, flags_0, flags_1, asts_active, asts_enabled;
     struct qio_counts io_counts;
-    uint64_t privileges, authorised, permanent;
-    uint64_t faults, private_pages, peak_pages, global_pages, peak_bytes;
+    uint64_t privileges, authorised, permanent, affinity;
+    uint64_t faults, private_pages, peak_pages, global_pages, table_pages, peak_bytes;
     struct cpu_time used;   /* of all threads; only if an item asks for it */
     uint64_t disk_requests; /* likewise */
     uint64_t zero;          /* of what does not exist here, and so was never used */
@@ -114,6 +115,17 @@ static void note_quotas(const struct process *p, struct facts *f)
     f->job_subprocesses = k->job ? k->job->count : 0;
     f->job_limit = k->job ? k->job->limit : (uint32_t)sysparam(SYSPARAM_PQL_DPRCLM);
     f->flags = k->flags;
+    f->told = k->told.unit;
+}
+
+/* The CPUs to which the thread is confined, 0: it may run on all, as a mask of explicit affinity of
+   OpenVMS has no bits then. */
+static uint64_t affinity_of(const struct thread *t)
+{
+    cpumask_t all = (UINT64_C(1) << cpu_count) - 1;
+    cpumask_t mask = __atomic_load_n(&t->affinity, __ATOMIC_RELAXED) & all;
+
+    return mask == all ? 0 : mask;
 }
 
 /* Fill in *f. p has a thread; facts about a thread are those of the oldest. Process table lock
@@ -146,6 +158,7 @@ static void note_facts(const struct process *p, struct facts *f)
                         .privileges = process_privileges(p),
                         .authorised = load(&p->authorised),
                         .permanent = load(&p->permanent),
+                        .affinity = affinity_of(t),
                         .aspace = p->aspace};
     note_quotas(p, f);
     if (files) /* the limit may have been lowered below what is open */
@@ -161,6 +174,7 @@ static void note_facts(const struct process *p, struct facts *f)
     f->private_pages = load(&p->aspace->pt.rss);
     f->peak_pages = MAX(load(&p->spaces.peak_pages), page_table_rss_peak(&p->aspace->pt));
     f->global_pages = load(&p->aspace->counts.section_pages);
+    f->table_pages = load(&p->aspace->pt.tables);
     f->peak_bytes = MAX(load(&p->spaces.peak_bytes), load(&p->aspace->counts.vsize_peak));
 }
 
@@ -273,6 +287,7 @@ static const struct item {
     {JPI$_JOBPRCCNT, SMALL, FACT(job_subprocesses)},
     {JPI$_MASTER_PID, SMALL, FACT(master)},
     {JPI$_CREPRC_FLAGS, SMALL, FACT(flags)},
+    {JPI$_TMBU, SMALL, FACT(told)},
     {JPI$_CPU_ID, SMALL, FACT(cpu)},
     {JPI$_HOME_RAD, SMALL, FACT(home_rad)},
     {JPI$_KT_COUNT, SMALL, FACT(threads)},
@@ -290,11 +305,14 @@ static const struct item {
     {JPI$_PPGCNT, PAGES, FACT(private_pages)},
     {JPI$_GPGCNT, PAGES, FACT(global_pages)},
     {JPI$_WSPEAK, PAGES, FACT(peak_pages)},
+    {JPI$_APTCNT, PAGES, FACT(table_pages)},
     {JPI$_VIRTPEAK, BYTES, FACT(peak_bytes)},
     {JPI$_CURPRIV, QUAD, FACT(privileges)},
     {JPI$_AUTHPRIV, QUAD, FACT(authorised)},
     {JPI$_PROCPRIV, QUAD, FACT(permanent)},
-    {JPI$_IMAGPRIV, QUAD, FACT(zero)}, /* no program has privileges of its own */
+    {JPI$_IMAGPRIV, QUAD, FACT(zero)},                  /* no program has privileges of its own */
+    {JPI$_CURRENT_AFFINITY_MASK, QUAD, FACT(affinity)}, /* exec does not change it: there is one */
+    {JPI$_PERMANENT_AFFINITY_MASK, QUAD, FACT(affinity)},
     {JPI$_PRCNAM, TEXT, FACT(name)},
     {JPI$_IMAGNAME, TEXT, FACT(image)},
     {JPI$_FREP0VA, FREE_LONG, VA$C_P0},
@@ -307,10 +325,13 @@ static const struct item {
     {JPI$_KRNLTIM, TICKS, KERNEL},
     {JPI$_EXECTIM, LONG, FACT(zero)}, /* there are no such modes */
     {JPI$_SUPRTIM, LONG, FACT(zero)},
+    {JPI$_NODE_CSID, LONG, FACT(zero)}, /* a node by itself */
+    {JPI$_SCHED_POLICY, OTHER, 0},
     {JPI$_UIC, OTHER, 0},
     {JPI$_USERNAME, OTHER, 0},
     {JPI$_LOGINTIM, OTHER, 0},
     {JPI$_NODENAME, OTHER, 0},
+    {JPI$_NODE_VERSION, OTHER, 0},
     {JPI$_MODE, OTHER, 0},
     {JPI$_JOBTYPE, OTHER, 0},
     {JPI$_TERMINAL, OTHER, 0},
@@ -356,6 +377,10 @@ static void answer_other(uint32_t code, const struct facts *f, struct vms_answer
     case JPI$_TERMINAL:
     case JPI$_TT_PHYDEVNAM:
         return terminal_name(a, f->terminal, code == JPI$_TT_PHYDEVNAM);
+    case JPI$_SCHED_POLICY: /* as $SETPRI says: there is no other */
+        return longword(a, JPI$K_DEFAULT_POLICY);
+    case JPI$_NODE_VERSION:
+        return text(a, VMS_NODE_VERSION);
     default:
         return text(a, VMS_NODE_NAME);
     }

@@ -109,6 +109,12 @@ static uint64_t boot_time(unsigned which)
     return vms_time(clock_wall_ns() - clock_ns());
 }
 
+/* The types that the console tells of the machine and, alike for all, of its processors. */
+static uint64_t from_console(unsigned is_cpu)
+{
+    return is_cpu ? hwrpb_cpu_type() : hwrpb_system_type();
+}
+
 enum {
     PAGE_BYTES,
     PTES,
@@ -201,7 +207,7 @@ static const struct {
     /* The version of the services, which programs ask for to find out what they may call */
     {SYI$_VERSION, "V7.1    "},
     {SYI$_NODE_SWTYPE, "VMS "},
-    {SYI$_NODE_SWVERS, "V7.1"},
+    {SYI$_NODE_SWVERS, VMS_NODE_VERSION},
 };
 
 /* ---- items ---- */
@@ -226,6 +232,17 @@ static const struct item {
     {SYI$_POOLCHECK, 4, PARAMETER(POOLCHECK)},
     {SYI$_PHYSICAL_MEMORY, 4, PARAMETER(PHYSICAL_MEMORY)},
     {SYI$_ZERO_LIST_HI, 4, PARAMETER(ZERO_LIST_HI)},
+    {SYI$_FREELIM, 4, PARAMETER(FREELIM)},
+    {SYI$_FREEGOAL, 4, PARAMETER(FREEGOAL)},
+    {SYI$_CHANNELCNT, 4, PARAMETER(CHANNELCNT)},
+    {SYI$_DEFMBXBUFQUO, 4, PARAMETER(DEFMBXBUFQUO)},
+    {SYI$_DEFMBXMXMSG, 4, PARAMETER(DEFMBXMXMSG)},
+    {SYI$_PQL_DASTLM, 4, PARAMETER(PQL_DASTLM)},
+    {SYI$_PQL_DBIOLM, 4, PARAMETER(PQL_DBIOLM)},
+    {SYI$_PQL_DBYTLM, 4, PARAMETER(PQL_DBYTLM)},
+    {SYI$_PQL_DPRCLM, 4, PARAMETER(PQL_DPRCLM)},
+    {SYI$_PQL_DTQELM, 4, PARAMETER(PQL_DTQELM)},
+    {SYI$_PQL_DJTQUOTA, 4, PARAMETER(PQL_DJTQUOTA)},
     {SYI$_FREE_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)},
     {SYI$_CONTIG_GBLPAGES, 4, TABLE(GPTES, LIMIT_LEFT)}, /* no array, so no fragmentation */
     {SYI$_USED_GBLPAGCNT, 4, TABLE(GPTES, USE)},
@@ -247,6 +264,9 @@ static const struct item {
     {SYI$_ACTIVE_CPU_MASK, 8, from_cpus, ONLINE_MASK},
     {SYI$_AVAIL_CPU_MASK, 8, from_cpus, PRESENT_MASK},
     {SYI$_POTENTIAL_CPU_MASK, 8, from_cpus, PRESENT_MASK},
+    {SYI$_CPUCONF, 4, from_cpus, PRESENT_MASK},
+    {SYI$_CPUTYPE, 4, from_console, true},
+    {SYI$_SYSTYPE, 4, from_console, false},
     {SYI$_BOOTTIME, 8, boot_time, 0},
     {SYI$_MAXSYSGROUP, 4, from_layout, SYSTEM_GROUPS},
     {SYI$_ARCH_TYPE, 4, from_layout, ARCHITECTURE},

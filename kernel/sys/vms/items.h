@@ -15,6 +15,7 @@
 #define VMS_ANSWER_MAX      128     /* bytes of an answer */
 #define VMS_ITEM_CHAIN      0xFFFFu /* -1 as a word in an item list */
 #define VMS_NODE_NAME       "MEGALITH"
+#define VMS_NODE_VERSION    "V7.1" /* whose services these are */
 
 struct vms_items {  /* a position in a list; used by its owner only */
     vaddr_t at;     /* next entry */

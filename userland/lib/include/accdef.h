@@ -5,7 +5,7 @@
 
 #define ACC$K_TERMLEN 84
 
-struct accdef {
+typedef struct _accdef {
     unsigned short acc$w_msgtyp; /* MSG$_DELPROC */
     unsigned short acc$w_msgsiz;
     unsigned int acc$l_finalsts; /* condition value */
@@ -23,6 +23,9 @@ struct accdef {
     unsigned int acc$l_volumes;
     unsigned int acc$q_login[2];
     unsigned int acc$l_owner;
-};
+} ACCDEF;
+
+/* The name without __NEW_STARLET. */
+#define accdef _accdef
 
 #endif

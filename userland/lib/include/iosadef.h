@@ -8,4 +8,9 @@
 typedef struct _iosa IOSA;
 typedef unsigned __int64 FANDLE;
 
+/* The name without __NEW_STARLET. */
+#if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
+#define iosa _iosa
+#endif
+
 #endif

@@ -8,8 +8,8 @@
 
 #include <gen64def.h>
 #include <ints.h>
-#include <iosbdef.h>
 #include <megalith/info.h>
+#include <megalith/iosb.h>
 #include <megalith/missing_services.h>
 #include <prvdef.h>
 #include <rtl/event.h>
@@ -110,13 +110,13 @@ int mega$info(unsigned int item, __int64 index, void *buffer, unsigned __int64 l
 int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a2,
                  unsigned __int64 a3, unsigned __int64 a4, unsigned __int64 a5);
 
-#define sys$create_region_64(...) MEGA_FIRST_7(sys$create_region_64, __VA_ARGS__, 0)
-#define sys$create_gdzro(...)     MEGA_FIRST_8(sys$create_gdzro, __VA_ARGS__, 0, 0)
-#define sys$crmpsc_gdzro_64(...)  MEGA_FIRST_14(sys$crmpsc_gdzro_64, __VA_ARGS__, 0, 0, 0, 0)
-#define sys$mgblsc_64(...)        MEGA_FIRST_10(sys$mgblsc_64, __VA_ARGS__, 0)
-#define sys$crmpsc_gpfn_64(...)   MEGA_FIRST_13(sys$crmpsc_gpfn_64, __VA_ARGS__, 0, 0)
-#define sys$mgblsc_gpfn_64(...)   MEGA_FIRST_10(sys$mgblsc_gpfn_64, __VA_ARGS__, 0)
-#define sys$crmpsc_gpfile_64(...) MEGA_FIRST_12(sys$crmpsc_gpfile_64, __VA_ARGS__, 0, 0)
+#define sys$create_region_64(...) MEGA_UP_TO(7, sys$create_region_64, (0), __VA_ARGS__)
+#define sys$create_gdzro(...)     MEGA_UP_TO(8, sys$create_gdzro, (0, 0), __VA_ARGS__)
+#define sys$crmpsc_gdzro_64(...)  MEGA_UP_TO(14, sys$crmpsc_gdzro_64, (0, 0, 0, 0), __VA_ARGS__)
+#define sys$mgblsc_64(...)        MEGA_UP_TO(10, sys$mgblsc_64, (0), __VA_ARGS__)
+#define sys$crmpsc_gpfn_64(...)   MEGA_UP_TO(13, sys$crmpsc_gpfn_64, (0, 0), __VA_ARGS__)
+#define sys$mgblsc_gpfn_64(...)   MEGA_UP_TO(10, sys$mgblsc_gpfn_64, (0), __VA_ARGS__)
+#define sys$crmpsc_gpfile_64(...) MEGA_UP_TO(12, sys$crmpsc_gpfile_64, (0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -71,9 +71,9 @@ int mega$str_find_first_substring(int count, const void *source, int *index, int
 #define str$concat(...) mega$str_concat(MEGA_COUNT(__VA_ARGS__), __VA_ARGS__)
 #define str$find_first_substring(...) \
     mega$str_find_first_substring(MEGA_COUNT(__VA_ARGS__), __VA_ARGS__)
-#define str$trim(...)      MEGA_FIRST_3(str$trim, __VA_ARGS__, 0)
-#define str$dupl_char(...) MEGA_FIRST_3(str$dupl_char, __VA_ARGS__, 0, 0)
-#define str$position(...)  MEGA_FIRST_3(str$position, __VA_ARGS__, 0)
+#define str$trim(...)      MEGA_UP_TO(3, str$trim, (0), __VA_ARGS__)
+#define str$dupl_char(...) MEGA_UP_TO(3, str$dupl_char, (0, 0), __VA_ARGS__)
+#define str$position(...)  MEGA_UP_TO(3, str$position, (0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -8,4 +8,9 @@ struct _va_range {
 };
 typedef struct _va_range VA_RANGE;
 
+/* The name without __NEW_STARLET. */
+#if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
+#define va_range _va_range
+#endif
+
 #endif

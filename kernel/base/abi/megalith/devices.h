@@ -31,8 +31,9 @@
 #define IO$M_READERWAIT  0x400
 #define IO$M_WRITERWAIT  0x800
 
-/* For disks. */
-#define IO$M_NOVCACHE 0x20000
+/* For disks; data are not read again to compare them (SS$_ILLMODIFIER). */
+#define IO$M_DATACHECK 0x4000
+#define IO$M_NOVCACHE  0x20000
 
 /* For terminals. */
 #define IO$M_TIMED     0x80

@@ -271,6 +271,9 @@ MEGA_MISSING(sys$release_license)
 
 MEGA_MISSING(sys$getenv)
 
+MEGA_MISSING(sys$registry)
+MEGA_MISSING(sys$registryw)
+
 MEGA_MISSING(sys$close)
 MEGA_MISSING(sys$connect)
 MEGA_MISSING(sys$create)

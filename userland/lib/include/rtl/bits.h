@@ -30,8 +30,8 @@ int lib$adawi(const short *add, short *sum, short *sign);
 int lib$addx(const int *addend, const int *augend, int *sum, const int *length);
 int lib$subx(const int *minuend, const int *subtrahend, int *difference, const int *length);
 
-#define lib$addx(...) MEGA_FIRST_4(lib$addx, __VA_ARGS__, 0)
-#define lib$subx(...) MEGA_FIRST_4(lib$subx, __VA_ARGS__, 0)
+#define lib$addx(...) MEGA_UP_TO(4, lib$addx, (0), __VA_ARGS__)
+#define lib$subx(...) MEGA_UP_TO(4, lib$subx, (0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #define RTL_EVENT_H
 
 #include <ints.h>
-#include <iosbdef.h>
+#include <megalith/iosb.h>
 #include <rtl/optional.h>
 
 /* A routine whose arguments the prototype does not know: an AST routine, an exit handler. */
@@ -61,7 +61,7 @@ int lib$wait(const float *seconds, const unsigned int *flags, const unsigned int
 /* ---- the end of a program ---- */
 
 /* Ends the program with a condition value: the shell sees 0 for success and information. */
-int sys$exit(unsigned int code) __attribute__((noreturn));
+int sys$exit(unsigned int code) __attribute__((__noreturn__));
 /*
  * Adds a handler, which is called when the program ends by sys$exit, exit, or a return from main;
  * those added last are called first. The block has, in fields of their natural sizes: a pointer
@@ -73,11 +73,11 @@ int sys$dclexh(void *desblk);
 /* Removes one, or all (0). SS$_NOHANDLER: there is no such handler. */
 int sys$canexh(void *desblk);
 
-#define sys$setimr(...) MEGA_FIRST_5(sys$setimr, __VA_ARGS__, 0, 0, 0)
-#define sys$dclast(...) MEGA_FIRST_3(sys$dclast, __VA_ARGS__, 0, 0)
-#define sys$schdwk(...) MEGA_FIRST_4(sys$schdwk, __VA_ARGS__, 0)
-#define sys$ascefc(...) MEGA_FIRST_4(sys$ascefc, __VA_ARGS__, 0, 0)
-#define lib$wait(...)   MEGA_FIRST_3(lib$wait, __VA_ARGS__, 0, 0)
+#define sys$setimr(...) MEGA_UP_TO(5, sys$setimr, (0, 0, 0), __VA_ARGS__)
+#define sys$dclast(...) MEGA_UP_TO(3, sys$dclast, (0, 0), __VA_ARGS__)
+#define sys$schdwk(...) MEGA_UP_TO(4, sys$schdwk, (0), __VA_ARGS__)
+#define sys$ascefc(...) MEGA_UP_TO(4, sys$ascefc, (0, 0), __VA_ARGS__)
+#define lib$wait(...)   MEGA_UP_TO(3, lib$wait, (0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

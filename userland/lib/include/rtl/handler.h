@@ -12,6 +12,8 @@
 #ifndef RTL_HANDLER_H
 #define RTL_HANDLER_H
 
+#include <rtl/optional.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24,7 +26,7 @@ struct chf$mech_array;
  * if there is none and it is not severe. */
 int lib$signal(unsigned int condition_value, ...);
 /* As lib$signal with severity severe; it does not return. */
-int lib$stop(unsigned int condition_value, ...) __attribute__((noreturn));
+int lib$stop(unsigned int condition_value, ...) __attribute__((__noreturn__));
 
 /* Makes a handler that of the procedure that calls this, and returns the one it had, or 0. */
 int (*lib$establish(int (*new_handler)()))();
@@ -50,12 +52,16 @@ int mega$signal(int stop, void *frame, int count, ...);
 int (*mega$establish(int (*new_handler)(), void *frame, void *unused))();
 int mega$match_cond(int count, ...);
 
+/* The number of arguments, at most 32; more are refused. */
 #define MEGA_COUNT(...)                                                                          \
     MEGA_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, \
-                15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+                15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)                            \
+    MEGA_TOO_MANY(MEGA_BEHIND_15(MEGA_BEHIND_15(MEGA_BEHIND_2(__VA_ARGS__))))
 #define MEGA_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, \
                     c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, d0, d1, d2, n, ...)                 \
     n
+#define MEGA_TOO_MANY(...) __VA_OPT__(+mega$too_many_arguments)
+extern const int mega$too_many_arguments __attribute__((unavailable("at most 32")));
 
 /* How many arguments a call has can only be known where it is compiled. */
 #define lib$signal(...) mega$signal(0, __builtin_dwarf_cfa(), MEGA_COUNT(__VA_ARGS__), __VA_ARGS__)

@@ -23,9 +23,9 @@ int lib$getsyi(const int *item_code, void *resultant_value, void *resultant_stri
 int lib$getdvi(const int *item_code, const unsigned short *channel, const void *device_name,
                void *resultant_value, void *resultant_string, unsigned short *resultant_length);
 
-#define lib$getdvi(...) MEGA_FIRST_6(lib$getdvi, __VA_ARGS__, 0, 0, 0, 0, 0)
-#define lib$getjpi(...) MEGA_FIRST_6(lib$getjpi, __VA_ARGS__, 0, 0, 0, 0, 0)
-#define lib$getsyi(...) MEGA_FIRST_6(lib$getsyi, __VA_ARGS__, 0, 0, 0, 0, 0)
+#define lib$getdvi(...) MEGA_UP_TO(6, lib$getdvi, (0, 0, 0, 0, 0), __VA_ARGS__)
+#define lib$getjpi(...) MEGA_UP_TO(6, lib$getjpi, (0, 0, 0, 0, 0), __VA_ARGS__)
+#define lib$getsyi(...) MEGA_UP_TO(6, lib$getsyi, (0, 0, 0, 0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

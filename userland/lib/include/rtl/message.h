@@ -34,9 +34,9 @@ int sys$putmsg(void *msgvec, int (*actrtn)(), void *facnam, unsigned long actprm
 int lib$sys_getmsg(const unsigned int *message_id, unsigned short *message_length,
                    void *destination_string, const unsigned int *flags, unsigned int *out_array);
 
-#define sys$getmsg(...)     MEGA_FIRST_5(sys$getmsg, __VA_ARGS__, 0, 0)
-#define sys$putmsg(...)     MEGA_FIRST_4(sys$putmsg, __VA_ARGS__, 0, 0, 0)
-#define lib$sys_getmsg(...) MEGA_FIRST_5(lib$sys_getmsg, __VA_ARGS__, 0, 0)
+#define sys$getmsg(...)     MEGA_UP_TO(5, sys$getmsg, (0, 0), __VA_ARGS__)
+#define sys$putmsg(...)     MEGA_UP_TO(4, sys$putmsg, (0, 0, 0), __VA_ARGS__)
+#define lib$sys_getmsg(...) MEGA_UP_TO(5, lib$sys_getmsg, (0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -53,21 +53,18 @@ int lib$insqtiq(void *entry, void *header, const unsigned int *retry_count);
 int lib$remqhiq(void *header, void *remque_address, const unsigned int *retry_count);
 int lib$remqtiq(void *header, void *remque_address, const unsigned int *retry_count);
 
-#define lib$get_input(...)  MEGA_FIRST_3(lib$get_input, __VA_ARGS__, 0, 0)
-#define lib$stat_timer(...) MEGA_FIRST_3(lib$stat_timer, __VA_ARGS__, 0)
-#define lib$insqhi(...)     MEGA_FIRST_3(lib$insqhi, __VA_ARGS__, 0)
-#define lib$insqti(...)     MEGA_FIRST_3(lib$insqti, __VA_ARGS__, 0)
-#define lib$remqhi(...)     MEGA_FIRST_3(lib$remqhi, __VA_ARGS__, 0)
-#define lib$remqti(...)     MEGA_FIRST_3(lib$remqti, __VA_ARGS__, 0)
-#define lib$insqhiq(...)    MEGA_FIRST_3(lib$insqhiq, __VA_ARGS__, 0)
-#define lib$insqtiq(...)    MEGA_FIRST_3(lib$insqtiq, __VA_ARGS__, 0)
-#define lib$remqhiq(...)    MEGA_FIRST_3(lib$remqhiq, __VA_ARGS__, 0)
-#define lib$remqtiq(...)    MEGA_FIRST_3(lib$remqtiq, __VA_ARGS__, 0)
-/* These can be called without any argument. */
-#define lib$init_timer(...)              MEGA_TIMER_1(lib$init_timer, ##__VA_ARGS__, 0)
-#define lib$show_timer(...)              MEGA_TIMER_4(lib$show_timer, ##__VA_ARGS__, 0, 0, 0, 0)
-#define MEGA_TIMER_1(f, a, ...)          (f)(a)
-#define MEGA_TIMER_4(f, a, b, c, d, ...) (f)(a, b, c, d)
+#define lib$get_input(...)  MEGA_UP_TO(3, lib$get_input, (0, 0), __VA_ARGS__)
+#define lib$stat_timer(...) MEGA_UP_TO(3, lib$stat_timer, (0), __VA_ARGS__)
+#define lib$insqhi(...)     MEGA_UP_TO(3, lib$insqhi, (0), __VA_ARGS__)
+#define lib$insqti(...)     MEGA_UP_TO(3, lib$insqti, (0), __VA_ARGS__)
+#define lib$remqhi(...)     MEGA_UP_TO(3, lib$remqhi, (0), __VA_ARGS__)
+#define lib$remqti(...)     MEGA_UP_TO(3, lib$remqti, (0), __VA_ARGS__)
+#define lib$insqhiq(...)    MEGA_UP_TO(3, lib$insqhiq, (0), __VA_ARGS__)
+#define lib$insqtiq(...)    MEGA_UP_TO(3, lib$insqtiq, (0), __VA_ARGS__)
+#define lib$remqhiq(...)    MEGA_UP_TO(3, lib$remqhiq, (0), __VA_ARGS__)
+#define lib$remqtiq(...)    MEGA_UP_TO(3, lib$remqtiq, (0), __VA_ARGS__)
+#define lib$init_timer(...) MEGA_UP_TO(1, lib$init_timer, (0), __VA_ARGS__)
+#define lib$show_timer(...) MEGA_UP_TO(4, lib$show_timer, (0, 0, 0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -52,22 +52,20 @@ int lib$spawn(const void *command_string, const void *input_file, const void *ou
               mega_ast_routine AST_address, unsigned __int64 varying_AST_argument,
               const void *prompt_string, const void *cli, const void *table);
 
-#define sys$process_scan(...) MEGA_FIRST_2(sys$process_scan, __VA_ARGS__, 0)
-#define lib$spawn(...) \
-    MEGA_SPAWN_13(lib$spawn, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-#define MEGA_SPAWN_13(f, a, b, c, d, e, g, h, i, j, k, l, m, n, ...) \
-    (f)(a, b, c, d, e, g, h, i, j, (unsigned __int64)(k), l, m, n)
-#define sys$delprc(...) MEGA_PROCESS_3(sys$delprc, ##__VA_ARGS__, 0, 0, 0)
-#define sys$forcex(...) MEGA_PROCESS_3(sys$forcex, ##__VA_ARGS__, 0, 0, 0)
-#define sys$suspnd(...) MEGA_PROCESS_3(sys$suspnd, ##__VA_ARGS__, 0, 0, 0)
-#define sys$resume(...) MEGA_PROCESS_2(sys$resume, ##__VA_ARGS__, 0, 0)
-#define sys$setprn(...) MEGA_PROCESS_1(sys$setprn, ##__VA_ARGS__, 0)
-#define sys$setpri(...) MEGA_FIRST_6(sys$setpri, __VA_ARGS__, 0, 0, 0, 0)
-#define sys$creprc(...) MEGA_FIRST_14(sys$creprc, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-/* These can be called without any argument. */
-#define MEGA_PROCESS_1(f, a, ...)       (f)(a)
-#define MEGA_PROCESS_2(f, a, b, ...)    (f)(a, b)
-#define MEGA_PROCESS_3(f, a, b, c, ...) (f)(a, b, c)
+#define sys$process_scan(...) MEGA_UP_TO(2, sys$process_scan, (0), __VA_ARGS__)
+#define lib$spawn(...)                                                                            \
+    MEGA_PASS(MEGA_SPAWN, lib$spawn, (MEGA_BEHIND_13(__VA_ARGS__)), __VA_ARGS__ __VA_OPT__(, ) 0, \
+              0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define MEGA_SPAWN(f, rest, a, b, c, d, e, g, h, i, j, k, l, m, n, ...) \
+    (f)(a, b, c, d, e, g, h, i, j, (unsigned __int64)(k), l, m, n MEGA_AND rest)
+#define sys$delprc(...) MEGA_UP_TO(3, sys$delprc, (0, 0, 0), __VA_ARGS__)
+#define sys$forcex(...) MEGA_UP_TO(3, sys$forcex, (0, 0, 0), __VA_ARGS__)
+#define sys$suspnd(...) MEGA_UP_TO(3, sys$suspnd, (0, 0, 0), __VA_ARGS__)
+#define sys$resume(...) MEGA_UP_TO(2, sys$resume, (0, 0), __VA_ARGS__)
+#define sys$setprn(...) MEGA_UP_TO(1, sys$setprn, (0), __VA_ARGS__)
+#define sys$setpri(...) MEGA_UP_TO(6, sys$setpri, (0, 0, 0, 0), __VA_ARGS__)
+#define sys$creprc(...) \
+    MEGA_UP_TO(14, sys$creprc, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 
 #include <ints.h>
 #include <iosadef.h>
-#include <iosbdef.h>
+#include <megalith/iosb.h>
 #include <rtl/event.h>
 #include <rtl/optional.h>
 
@@ -59,18 +59,22 @@ int sys$io_performw(unsigned __int64 fandle, unsigned short chan, struct _iosa *
                     void *bufadr, unsigned __int64 buflen, unsigned __int64 devdata);
 int sys$io_cleanup(unsigned __int64 fandle);
 
-#define MEGA_QIO(f, efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6, ...) \
-    (f)(efn, chan, func, (struct _iosb *)(unsigned __int64)(iosb),                      \
-        (mega_ast_routine)(unsigned __int64)(astadr), (unsigned __int64)(astprm),       \
-        (void *)(unsigned __int64)(p1), (__int64)(p2), (__int64)(p3), (__int64)(p4),    \
-        (__int64)(p5), (__int64)(p6))
+#define MEGA_QIO(f, rest, efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6, ...) \
+    (f)(efn, chan, func, (struct _iosb *)(unsigned __int64)(iosb),                            \
+        (mega_ast_routine)(unsigned __int64)(astadr), (unsigned __int64)(astprm),             \
+        (void *)(unsigned __int64)(p1), (__int64)(p2), (__int64)(p3), (__int64)(p4),          \
+        (__int64)(p5), (__int64)(p6)MEGA_AND rest)
 
-#define sys$assign(...)  MEGA_FIRST_5(sys$assign, __VA_ARGS__, 0, 0, 0)
-#define sys$crembx(...)  MEGA_FIRST_9(sys$crembx, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
-#define sys$qio(...)     MEGA_QIO(sys$qio, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-#define sys$qiow(...)    MEGA_QIO(sys$qiow, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-#define sys$getdvi(...)  MEGA_FIRST_8(sys$getdvi, __VA_ARGS__, 0, 0, 0, 0)
-#define sys$getdviw(...) MEGA_FIRST_8(sys$getdviw, __VA_ARGS__, 0, 0, 0, 0)
+#define sys$assign(...) MEGA_UP_TO(5, sys$assign, (0, 0, 0), __VA_ARGS__)
+#define sys$crembx(...) MEGA_UP_TO(9, sys$crembx, (0, 0, 0, 0, 0, 0, 0), __VA_ARGS__)
+#define sys$qio(...)                                                                              \
+    MEGA_PASS(MEGA_QIO, sys$qio, (MEGA_BEHIND_12(__VA_ARGS__)), __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, \
+              0, 0, 0)
+#define sys$qiow(...)                                                                              \
+    MEGA_PASS(MEGA_QIO, sys$qiow, (MEGA_BEHIND_12(__VA_ARGS__)), __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, \
+              0, 0, 0)
+#define sys$getdvi(...)  MEGA_UP_TO(8, sys$getdvi, (0, 0, 0, 0), __VA_ARGS__)
+#define sys$getdviw(...) MEGA_UP_TO(8, sys$getdviw, (0, 0, 0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* The current time. The optional second argument, flags of later versions, is not looked at. */
-int sys$gettim(void *timadr, ...);
+/* The current time. flags, of later versions, are not looked at. */
+int sys$gettim(void *timadr, unsigned int flags);
 /* Year, month, day, hour, minute, second, hundredths of a time, or of now if timadr is 0. For a
  * delta, year and month are 0 and the day is the number of days. SS$_IVTIME for 10,000 days. */
 int sys$numtim(unsigned short *timbuf, void *timadr);
@@ -55,10 +55,11 @@ int lib$date_time(void *date_time_string);
 int lib$sys_asctim(unsigned short *resultant_length, void *time_string, const void *user_time,
                    const unsigned int *flags);
 
-#define sys$asctim(...)                 MEGA_FIRST_4(sys$asctim, __VA_ARGS__, 0, 0)
-#define lib$day(...)                    MEGA_FIRST_3(lib$day, __VA_ARGS__, 0, 0)
-#define lib$sys_asctim(...)             MEGA_FIRST_4(lib$sys_asctim, __VA_ARGS__, 0, 0)
-#define lib$cvt_from_internal_time(...) MEGA_FIRST_3(lib$cvt_from_internal_time, __VA_ARGS__, 0)
+#define sys$gettim(...)                 MEGA_UP_TO(2, sys$gettim, (0), __VA_ARGS__)
+#define sys$asctim(...)                 MEGA_UP_TO(4, sys$asctim, (0, 0), __VA_ARGS__)
+#define lib$day(...)                    MEGA_UP_TO(3, lib$day, (0, 0), __VA_ARGS__)
+#define lib$sys_asctim(...)             MEGA_UP_TO(4, lib$sys_asctim, (0, 0), __VA_ARGS__)
+#define lib$cvt_from_internal_time(...) MEGA_UP_TO(3, lib$cvt_from_internal_time, (0), __VA_ARGS__)
 #define lib$cvts_from_internal_time     lib$cvtf_from_internal_time
 #define lib$cvts_to_internal_time       lib$cvtf_to_internal_time
 

@@ -42,15 +42,16 @@ int lib$create_vm_zone_64(__int64 *zone_id, const int *algorithm, const __int64 
                           const __int64 *page_limit, const __int64 *smallest_block_size,
                           const void *zone_name, int (*get_page)(), int (*free_page)());
 int lib$delete_vm_zone_64(const __int64 *zone_id);
+int lib$reset_vm_zone_64(const __int64 *zone_id);
 
-#define lib$get_vm(...)     MEGA_FIRST_3(lib$get_vm, __VA_ARGS__, 0)
-#define lib$free_vm(...)    MEGA_FIRST_3(lib$free_vm, __VA_ARGS__, 0)
-#define lib$get_vm_64(...)  MEGA_FIRST_3(lib$get_vm_64, __VA_ARGS__, 0)
-#define lib$free_vm_64(...) MEGA_FIRST_3(lib$free_vm_64, __VA_ARGS__, 0)
+#define lib$get_vm(...)     MEGA_UP_TO(3, lib$get_vm, (0), __VA_ARGS__)
+#define lib$free_vm(...)    MEGA_UP_TO(3, lib$free_vm, (0), __VA_ARGS__)
+#define lib$get_vm_64(...)  MEGA_UP_TO(3, lib$get_vm_64, (0), __VA_ARGS__)
+#define lib$free_vm_64(...) MEGA_UP_TO(3, lib$free_vm_64, (0), __VA_ARGS__)
 #define lib$create_vm_zone(...) \
-    MEGA_FIRST_13(lib$create_vm_zone, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    MEGA_UP_TO(13, lib$create_vm_zone, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), __VA_ARGS__)
 #define lib$create_vm_zone_64(...) \
-    MEGA_FIRST_13(lib$create_vm_zone_64, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    MEGA_UP_TO(13, lib$create_vm_zone_64, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -8,9 +8,16 @@
 #define MEGA_MISSING_TEXT "not implemented in Megalith; see docs/services.md"
 #define MEGA_NOT_HERE     __attribute__((unavailable(MEGA_MISSING_TEXT)))
 
-/* A constant, in an enumeration. */
+/* A constant, in an enumeration: with its value, or in a list without commas. */
 #define MEGA_MISSING_CODE(name, value) name MEGA_NOT_HERE = value
+#define MEGA_MISSING_NAME(name)        name MEGA_NOT_HERE,
 /* A routine, whatever arguments the program gives it. */
 #define MEGA_MISSING(name) int name() MEGA_NOT_HERE;
+/* A structure, a type. */
+#define MEGA_MISSING_STRUCT(tag) \
+    struct tag {                 \
+        int mega$missing;        \
+    } MEGA_NOT_HERE;
+#define MEGA_MISSING_TYPE(name) typedef int name MEGA_NOT_HERE;
 
 #endif
