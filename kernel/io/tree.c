@@ -50,7 +50,7 @@ void tree_walk_end_all(struct walk *w)
     if (w->inode)
         inode_unref(w->inode);
     if (w->held)
-        pgd_free(w->held, PATH_MAX);
+        pgd_free(w->held, w->held_bytes);
 }
 
 /* May cred follow a link of w->dir? In a sticky directory that all may write (/tmp) anybody could
@@ -68,29 +68,38 @@ static int may_follow(const struct io_cred *cred, const struct inode *dir, const
     return -EACCES;
 }
 
-/* Replace the rest of the path by the target of a link followed by that rest. */
-static int follow_link(struct walk *w, struct inode *link, const char **rest)
+/* Put the target of a link, followed by the rest of the path, to w->held: a block of so many bytes.
+ * -ENAMETOOLONG: they do not fit. */
+static int follow_in(struct walk *w, struct inode *link, const char *rest, uint32_t bytes)
 {
-    size_t rest_len = strlen(*rest);
-    char *fresh = pgd_alloc(PATH_MAX);
+    size_t rest_len = strlen(rest);
+    char *fresh = pgd_alloc(bytes);
     long n;
 
     if (!fresh)
         return -ENOMEM;
-    n = link->ops->readlink(link, fresh, PATH_MAX);
-    if (n >= 0 && (size_t)n + 1 + rest_len + 1 > PATH_MAX)
+    n = link->ops->readlink(link, fresh, bytes);
+    if (n >= 0 && (size_t)n + 1 + rest_len + 1 > bytes)
         n = -ENAMETOOLONG;
     if (n < 0) {
-        pgd_free(fresh, PATH_MAX);
+        pgd_free(fresh, bytes);
         return (int)n;
     }
     fresh[n] = '/';
-    memcpy(fresh + n + (rest_len ? 1 : 0), *rest, rest_len + 1);
+    memcpy(fresh + n + (rest_len ? 1 : 0), rest, rest_len + 1);
     if (w->held)
-        pgd_free(w->held, PATH_MAX);
+        pgd_free(w->held, w->held_bytes);
     w->held = fresh;
-    *rest = fresh;
+    w->held_bytes = bytes;
     return 0;
+}
+
+static int __attribute__((noinline)) follow_link(struct walk *w, struct inode *link,
+                                                 const char *rest)
+{
+    int err = follow_in(w, link, rest, PATH_LONG);
+
+    return err == -ENAMETOOLONG ? follow_in(w, link, rest, PATH_MAX) : err;
 }
 
 /* Replace the link w->inode by the inode that it leads to without a path. -EOPNOTSUPP: it has a
@@ -391,9 +400,10 @@ int tree_walk(const struct io_cred *cred, struct inode *dir, const char *path, b
             behind_link |= slash && !*path;
             err = may_follow(cred, w->dir, found);
             if (!err)
-                err = follow_link(w, found, &path);
+                err = follow_link(w, found, path);
             if (err)
                 return err;
+            path = w->held;
             inode_unref(found);
             w->inode = NULL;
             if (*path == '/' && (err = step_to_root(w)) != 0)

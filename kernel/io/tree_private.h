@@ -14,16 +14,17 @@ struct walk {
     struct inode *inode; /* what the last component names, with a reference; NULL: nothing */
     struct inode *own;   /* reference to dir; NULL: the caller's or the root's is used */
     struct inode *stale; /* reference to what it named before tree_walk_again_locked */
-    char *held;          /* PATH_MAX bytes of paged pool, after a link was followed */
+    char *held;          /* after a link was followed: a block of paged pool */
     /* The last component; its text is part of the path or of `held`. len 0: the path names the
      * directory itself. */
     struct fs_name last;
-    struct inode *root; /* what "/" is, and where ".." ends */
-    uint32_t resolve;   /* RESOLVE_* */
-    uint32_t moves;     /* with RESOLVE_BENEATH or _IN_ROOT: tree_moves when the walk began */
-    bool slash;         /* the path ended in a slash, so it must name a directory */
-    bool locked;        /* dir->lock is held exclusively */
-    bool winding;       /* a link was followed, or the path has ".", "..", or two slashes behind a
+    struct inode *root;  /* what "/" is, and where ".." ends */
+    uint32_t held_bytes; /* of `held` */
+    uint32_t resolve;    /* RESOLVE_* */
+    uint32_t moves;      /* with RESOLVE_BENEATH or _IN_ROOT: tree_moves when the walk began */
+    bool slash;          /* the path ended in a slash, so it must name a directory */
+    bool locked;         /* dir->lock is held exclusively */
+    bool winding;        /* a link was followed, or the path has ".", "..", or two slashes behind a
                            component */
 };
 

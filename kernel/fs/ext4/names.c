@@ -42,19 +42,30 @@ static int ext4_readdir(struct inode *dir, uint64_t pos, struct fs_entry *to)
     return 0;
 }
 
-static long ext4_readlink(struct inode *in, char *buf, size_t n)
+/* The text of a link, of up to `most` bytes. -ENAMETOOLONG: it is longer. */
+static long read_link(struct inode *in, char *buf, size_t most)
 {
     struct ext4_inode *i = ext4_inode_of(in);
-    char *text = pgd_alloc(PATH_MAX);
-    long len;
+    long len = mutex_lock_killable(&i->mount->mutex);
 
-    if (!text)
-        return -ENOMEM;
-    len = mutex_lock_killable(&i->mount->mutex);
     if (!len) {
-        len = ext4_read_link(i->mount->volume, &i->node, text, PATH_MAX - 1);
+        len = ext4_read_link(i->mount->volume, &i->node, buf, most);
         mutex_unlock(&i->mount->mutex);
     }
+    return len;
+}
+
+static long ext4_readlink(struct inode *in, char *buf, size_t n)
+{
+    char *text;
+    long len = read_link(in, buf, MIN(n, PATH_MAX - 1));
+
+    if (len != -ENAMETOOLONG || n >= PATH_MAX - 1)
+        return len;
+    text = pgd_alloc(PATH_MAX);
+    if (!text)
+        return -ENOMEM;
+    len = read_link(in, text, PATH_MAX - 1);
     if (len > 0) {
         len = (long)MIN((size_t)len, n);
         memcpy(buf, text, (size_t)len);

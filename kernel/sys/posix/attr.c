@@ -212,9 +212,10 @@ long sys_chroot(uint64_t path)
     return err;
 }
 
-long sys_getcwd(uint64_t to, uint64_t n)
+/* sys_getcwd() by way of a block of so many bytes. -ENAMETOOLONG: the path does not fit. */
+static long getcwd_in(uint64_t to, uint64_t n, size_t bytes)
 {
-    char *buf = pgd_alloc(PATH_MAX);
+    char *buf = pgd_alloc(bytes);
     struct cwd_use cwd, root;
     long r;
 
@@ -222,16 +223,26 @@ long sys_getcwd(uint64_t to, uint64_t n)
         return -ENOMEM;
     cwd = fs_cwd_get(process_self()->fs);
     root = fs_root_get(process_self()->fs);
-    r = tree_path_in(root.dir ? root.dir : inode_root, cwd.dir ? cwd.dir : inode_root, buf,
-                     PATH_MAX);
+    r = tree_path_in(root.dir ? root.dir : inode_root, cwd.dir ? cwd.dir : inode_root, buf, bytes);
     fs_cwd_put(root);
     fs_cwd_put(cwd);
-    if (r > 0 && (uint64_t)r > n)
+    if (r == -ERANGE)
+        r = -ENAMETOOLONG;
+    else if (r > 0 && (uint64_t)r > n)
         r = -ERANGE;
     if (r > 0 && copyout(to, buf, (size_t)r) != 0)
         r = -EFAULT;
-    pgd_free(buf, PATH_MAX);
+    pgd_free(buf, bytes);
     return r;
+}
+
+long sys_getcwd(uint64_t to, uint64_t n)
+{
+    long r = getcwd_in(to, n, PATH_LONG);
+
+    if (r == -ENAMETOOLONG)
+        r = getcwd_in(to, n, PATH_MAX);
+    return r == -ENAMETOOLONG ? -ERANGE : r;
 }
 
 long sys_umask(uint64_t mask) { return fs_umask_set(process_self()->fs, (uint32_t)mask & 0777); }

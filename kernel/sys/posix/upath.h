@@ -16,10 +16,8 @@
 #define CHECKED_FLAGS(flags, known) ((flags) & ~(uint64_t)(known))
 
 /* A path from user memory and the directory at which it starts. Most paths are short: they are kept
-   in the structure. Longer ones take paged pool: from a lookaside list, without its mutex, if they
-   have less than PATH_LONG characters. */
-#define PATH_FEW  96u
-#define PATH_LONG 512u
+   in the structure. Longer ones take paged pool: PATH_LONG bytes, or PATH_MAX. */
+#define PATH_FEW 96u
 struct upath {
     /* NULL: the root. The descriptor or working directory keeps it during the call. */
     struct inode *dir;

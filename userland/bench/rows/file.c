@@ -41,6 +41,26 @@ static void stat_file(unsigned times)
         need(stat("/tmp/file", &st) == 0);
 }
 
+static void open_link(void)
+{
+    open_file();
+    need(symlink("file", "/tmp/link") == 0);
+}
+
+static void close_link(void)
+{
+    need(unlink("/tmp/link") == 0);
+    close_file();
+}
+
+static void stat_link(unsigned times)
+{
+    struct stat st;
+
+    while (times--)
+        need(stat("/tmp/link", &st) == 0);
+}
+
 static void fstat_file(unsigned times)
 {
     struct stat st;
@@ -176,6 +196,7 @@ static void list_few(unsigned times)
 const struct row file_rows[] = {
     {"open_close", 200, open_close, open_file, close_file},
     {"stat", 500, stat_file, open_file, close_file},
+    {"stat_link", 200, stat_link, open_link, close_link},
     {"fstat", 500, fstat_file, open_file, close_file},
     {"lseek", 500, seek, open_file, close_file},
     {"pread_1", 500, read_1, open_file, close_file},
