@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from megalith.bench import figures, linux_programs, linux_rows, page, pool
+from megalith.bench import figures, linux_base, linux_programs, linux_rows, page, pool
 from megalith.bench.guest import BenchError
 from megalith.run.paths import TOP
 
@@ -239,7 +239,7 @@ def test_rows_are_measured_as_they_are_on_linux() -> None:
     """The program that is compared with Linux measures each of its rows, the same twice."""
     found = linux_rows.execute()
     first, second = (linux_rows.by_name(f) for f in (found, linux_rows.execute()))
-    assert len(first) == 48
+    assert len(first) == 49
     assert all(count >= 0 for count in first.values())
     assert first == second
     assert first["demand_zero"] > 1024  # a store for each quadword of a page
@@ -291,6 +291,33 @@ def test_rows_far_above_their_floors_are_explained() -> None:
         assert f"`{shown[-1]['function']}`" in linux_rows.profiles_table(rows, profiles)
     missing = linux_rows.without_reason(rows, profiles)
     assert not missing, f"scripts/megalith/bench/reasons.toml has no line for {missing}"
+
+
+def test_the_base_has_what_programs_need() -> None:
+    chosen = linux_base.CONFIG.read_text().splitlines()
+    for option in ("NET", "UNIX", "SYSVIPC", "EPOLL", "NET_9P", "9P_FS", "NET_9P_VIRTIO"):
+        assert f"CONFIG_{option}=y" in chosen
+
+
+def test_a_base_that_is_not_as_wanted_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = [x for x in linux_base.CONFIG.read_text().splitlines() if x.startswith("CONFIG_")]
+    wanted.remove("CONFIG_NET=y")
+    (tmp_path / ".config").write_text("\n".join([*wanted, "# CONFIG_NET is not set", ""]))
+    monkeypatch.setattr(linux_base, "run_logged", lambda *words, **more: None)
+    with pytest.raises(linux_base.BaseError, match=r"^not configured: CONFIG_NET=y$"):
+        linux_base.configure(tmp_path, tmp_path / "log")
+
+    sources = tmp_path / "usr/src"
+    sources.mkdir(parents=True)
+    (sources / f"{linux_base.PACKAGE}.tar.xz").touch()
+    for name, old, _ in linux_base.CHANGES:
+        path = tmp_path / linux_base.PACKAGE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(old if name != linux_base.CHANGES[-1][0] else "another version")
+    with pytest.raises(linux_base.BaseError, match="styncpy.S has no 'ev6-strncat'"):
+        linux_base.unpack(tmp_path / "package.deb", tmp_path, tmp_path / "log")
 
 
 def test_programs_must_have_done_the_same_work() -> None:

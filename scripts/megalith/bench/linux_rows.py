@@ -17,7 +17,7 @@ LINUX_PART = 0.5  # of Linux's instructions, for every row
 MEAN_MOST = 0.32
 # A row whose ratio is below this shows that the kernels do different things, as in a sleep that
 # Linux rounds up; it is kept out of the mean.
-SAME_KIND = 0.02
+SAME_KIND = 0.05
 # Neither is one that Linux does not know: there it is demand_zero once more.
 NOT_ON_LINUX = {"demand_zero_idle"}
 
@@ -57,6 +57,7 @@ FLOORS = {
     "pread_8k": 2180,
     "read_zero": 150,
     "signal": 450,
+    "signal_information": 482,
     "stat": 350,
     "unmap": 15,
 }
@@ -171,21 +172,24 @@ def shown(profile: list[Row], name: str) -> list[Row]:
     return chosen
 
 
-def reasons() -> dict[str, str]:
-    return tomllib.loads(REASONS.read_text())["functions"]
+def reasons(of: str = "functions") -> dict[str, str]:
+    return tomllib.loads(REASONS.read_text())[of]
 
 
 def without_reason(rows: list[Row], profile: list[Row]) -> list[str]:
     names = {p["function"] for name in far(rows) for p in shown(profile, name)}
-    return sorted(names - set(reasons()))
+    return sorted(set(far(rows)) - set(reasons("rows"))) + sorted(names - set(reasons()))
 
 
 def profiles_table(rows: list[Row], profile: list[Row]) -> str:
     """Rows far above their floors, function by function."""
     why, lines = reasons(), []
     for name in far(rows):
-        count = next(p["alone"] for p in profile if p["row"] == name)
-        times = f"{count / FLOORS[name]:.1f} times its floor of {FLOORS[name]:,}"
+        count = next((p["alone"] for p in profile if p["row"] == name), 0)
+        if not count:
+            continue  # not profiled yet
+        times = f"{count / FLOORS[name]:.1f} times its floor of {FLOORS[name]:,}. "
+        times += reasons("rows").get(name, "")
         lines.append([f"**{name.replace('_', ' ')}**", f"**{count:,.0f}**", times])
         chosen = shown(profile, name)
         for p in chosen:
