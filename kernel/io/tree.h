@@ -13,8 +13,8 @@
 
 struct block_volume;
 
-/* The room for most paths that are not short: a block of paged pool of this size is from a lookaside
- * list, while PATH_MAX bytes take the mutex of the variable list. */
+/* The room for most paths that are not short: a block of paged pool of this size is from a
+ * lookaside list, while PATH_MAX bytes take the mutex of the variable list. */
 #define PATH_LONG 512u
 
 extern struct inode *inode_root; /* constant after boot */
