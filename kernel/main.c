@@ -290,6 +290,7 @@ void kernel_main(const struct boot_cpus *boot)
     posix_mqueue_boot();
     procfs_boot();
     vms_names_boot();
+    vms_census_boot();
     shares_boot();
     system_disk_mount();
     if (boot_word(boot_command_line(), "noinput", NULL, 0))

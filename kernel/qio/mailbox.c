@@ -384,14 +384,18 @@ void mailbox_facts(struct mailbox *b, struct mailbox_facts *f)
 
 /* ---- the check for leaks ---- */
 
-/* Permanent mailboxes outlive the processes, with the messages in them. */
+/* Permanent mailboxes outlive the processes, with the messages in them. A temporary one that is
+   still in the directory counts a channel that nobody has, and is a leak. */
 static void explain(struct census *c)
 {
     const struct mailbox_message *m;
 
     for (unsigned i = 0; i < MAILBOX_UNITS; i++) {
-        if (!units[i])
+        if (!units[i] || !units[i]->permanent)
             continue;
+        if (units[i]->nchannels)
+            census_error(c, "mailbox %u counts %u channels, and there are no processes",
+                         units[i]->unit, units[i]->nchannels);
         census_explain(c, CENSUS_NONPAGED, sizeof(struct mailbox), 1);
         list_for_each_entry(m, &units[i]->messages, link)
             census_explain(c, CENSUS_NONPAGED, mailbox_message_size(m), 1);

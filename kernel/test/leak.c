@@ -6,9 +6,12 @@
 #include "kernel/base/string.h"
 #include "kernel/io/tree.h"
 #include "kernel/lnm/lnm.h"
+#include "kernel/proc/ast.h"
 #include "kernel/proc/fdtable.h"
 #include "kernel/proc/process.h"
 #include "kernel/sched/timer.h"
+#include "kernel/sys/vms/device.h"
+#include "kernel/sys/vms/terminal.h"
 #include "kernel/test/test_private.h"
 #include "mm/object/object.h"
 #include "mm/phys/fluid.h"
@@ -93,6 +96,74 @@ static bool aspace_reference(void)
 
 static bool job_member(void) { return lnm_space_fork(process_self()->names) != NULL; }
 
+/* ---- of services ---- */
+
+#define NOWHERE PAGE_SIZE /* a user address that nothing of this is ever written to */
+
+/* A channel to a new temporary mailbox, in no table of channels; NULL: none can be had. */
+static struct qio_channel *box(struct mailbox_who *who)
+{
+    const struct mailbox_request r = {.maxmsg = 64, .bufquo = 64};
+    struct qio_channel *c;
+
+    if (vms_mailbox_who(who) != SS$_NORMAL || mailbox_create(who, &r, true, true, &c) != SS$_NORMAL)
+        return NULL;
+    return c;
+}
+
+static bool mailbox(void)
+{
+    struct mailbox_who who;
+    struct qio_channel *c = box(&who);
+
+    if (!c)
+        return false;
+    mailbox_ref(mailbox_of(c));
+    qio_channel_drop(c, QIO_CLOSE);
+    return true;
+}
+
+static bool channel(void)
+{
+    struct mailbox_who who;
+
+    return box(&who) != NULL;
+}
+
+/* A read that waits when its channel is lost. */
+static bool mailbox_request(void)
+{
+    const struct qio_completion done = {.owner = process_events(), .efn = EVENT_NONE};
+    const struct mailbox_read read = {0};
+    struct mailbox_who who;
+    struct qio_channel *c = done.owner ? box(&who) : NULL;
+
+    return c && mailbox_read(c, &who, &done, &read) == SS$_NORMAL;
+}
+
+static void keep(struct event_request *r) { (void)r; }
+
+/* An AST that is charged to the process, and never posted. */
+static bool ast(void)
+{
+    struct event_owner *o = process_events();
+    struct event_request *r = o ? npp_alloc_zeroed(ODD_BYTES) : NULL;
+
+    if (!r)
+        return false;
+    r->release = keep;
+    return event_request_begin(r, o, EVENT_NONE, 0, NOWHERE, 0) == SS$_NORMAL;
+}
+
+static bool terminal_read_request(void)
+{
+    struct vms_qio q = {.done = {.owner = process_events(), .efn = EVENT_NONE}};
+    struct terminal_request *r;
+
+    return q.done.owner && vms_mailbox_who(&q.who) == SS$_NORMAL &&
+           terminal_request_make(&q, &r) == SS$_NORMAL;
+}
+
 static const struct {
     const char *name;
     bool (*lose)(void);
@@ -110,6 +181,11 @@ static const struct {
     {"section_share", section_share},
     {"aspace_reference", aspace_reference},
     {"job_member", job_member},
+    {"mailbox", mailbox},
+    {"channel", channel},
+    {"mailbox_request", mailbox_request},
+    {"ast", ast},
+    {"terminal_request", terminal_read_request},
 };
 
 cond_t test_leak(int64_t index, void *out)

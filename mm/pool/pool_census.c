@@ -10,7 +10,7 @@
 #include "kernel/base/printk.h"
 #include "mm/pool/pool_private.h"
 
-#define OWNERS_MAX 16u
+#define OWNERS_MAX 24u
 #define LARGE      (CENSUS_SIZES - 1) /* index of the line that counts pages */
 
 _Static_assert(CENSUS_GRAIN == POOL_GRAIN, "lines are the sizes that blocks have");

@@ -88,5 +88,7 @@ cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, u
 
 /* Boot: the item MEGA_INFO_CALL. */
 void vms_names_boot(void);
+/* Boot: kinds of pool blocks (census.c). After the pools. */
+void vms_census_boot(void);
 
 #endif
