@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from lib.guest import run_guest
@@ -44,3 +45,12 @@ def test_each_allocation_fails(cpus: int) -> None:
         figures = {"calls": figure("calls", done.text)}
         figures |= {label: figure(label, done.text) for label in LABELS}
         write_figures("allocation-failure", "full", figures, found("allocation-failure"))
+
+
+# Apart, because most calls of the others are to find no disk.
+def test_each_allocation_for_a_disk_fails(tmp_path: Path) -> None:
+    disk = tmp_path / "vda"
+    disk.write_bytes(bytes(1 << 20))
+    done = run_guest("/tests/failure", "disk", smp=2, options=["--disk", str(disk)]).expect(0)
+    check_tap(done.text)
+    assert "a disk's write" in done.text

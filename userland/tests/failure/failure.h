@@ -71,7 +71,7 @@ extern const struct scenario memory_scenarios[], file_scenarios[], process_scena
     plain_scenarios[], event_scenarios[], socket_scenarios[], region_scenarios[],
     section_scenarios[], name_scenarios[], system_scenarios[], fault_scenarios[], test_scenarios[],
     storage_scenarios[], ipc_scenarios[], message_scenarios[], vms_event_scenarios[],
-    vms_io_scenarios[], aio_scenarios[];
+    vms_io_scenarios[], vms_device_scenarios[], disk_scenarios[], aio_scenarios[];
 
 /* Must be tried once, before any other scenario. */
 extern const struct scenario first_name;

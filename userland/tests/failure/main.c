@@ -537,11 +537,11 @@ static void warm_paged_pool(void)
 int main(int argc, char **argv)
 {
     static const struct scenario *const all[] = {
-        plain_scenarios,   event_scenarios,   socket_scenarios,    memory_scenarios,
-        file_scenarios,    storage_scenarios, process_scenarios,   region_scenarios,
-        section_scenarios, name_scenarios,    system_scenarios,    fault_scenarios,
-        ipc_scenarios,     message_scenarios, vms_event_scenarios, vms_io_scenarios,
-        aio_scenarios};
+        plain_scenarios,   event_scenarios,     socket_scenarios,    memory_scenarios,
+        file_scenarios,    storage_scenarios,   process_scenarios,   region_scenarios,
+        section_scenarios, name_scenarios,      system_scenarios,    fault_scenarios,
+        ipc_scenarios,     message_scenarios,   vms_event_scenarios, vms_io_scenarios,
+        aio_scenarios,     vms_device_scenarios};
 
     if (argc > 1 && strcmp(argv[1], "--exec") == 0)
         return 0; /* started by an execve that succeeded */
@@ -556,6 +556,8 @@ int main(int argc, char **argv)
     }
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         run(all[i], argv + 1);
+    if (access("/dev/vda", F_OK) == 0)
+        run(disk_scenarios, argv + 1);
     if (is_test_kernel())
         run(test_scenarios, argv + 1);
     if (nscenarios == 0)
