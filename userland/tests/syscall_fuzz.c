@@ -8,8 +8,8 @@
  * that wait too long are killed meanwhile. At the end nothing has leaked: pages, page tables,
  * pools, sections and processes are as before, and the system works.
  *
- * `syscall_fuzz SEED PROCESSES CALLS AT_ONCE` repeats a run. The calls of process k depend only on
- * SEED and k.
+ * `syscall_fuzz SEED PROCESSES CALLS AT_ONCE` repeats a run; with `disk` behind it, the disk vda is
+ * used, too, and overwritten. The calls of process k depend only on SEED and k.
  */
 #define _GNU_SOURCE
 #include <company.h>
@@ -136,11 +136,17 @@ static struct dsc$descriptor_s table_names[] = {TABLE("LNM$PROCESS"), TABLE("LNM
                                                 TABLE("LNM$FILE_DEV"), TABLE("FUZZ1")};
 static ILE3 items[3];
 
-static const uint64_t io_functions[] = {IO$_READVBLK, IO$_WRITEVBLK, IO$_WRITEOF,
-                                        IO$_SETMODE,  IO$_SENSEMODE, IO$_READPROMPT};
+static const uint64_t io_functions[] = {IO$_READVBLK,  IO$_WRITEVBLK,  IO$_WRITEOF,  IO$_SETMODE,
+                                        IO$_SENSEMODE, IO$_READPROMPT, IO$_READVBLK, IO$_WRITEVBLK,
+                                        IO$_READLBLK,  IO$_WRITELBLK,  IO$_READPBLK, IO$_WRITEPBLK};
 static char device_name[12];
-static struct dsc$descriptor_s device = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, device_name},
-                               null_device = TABLE("NL:");
+static struct dsc$descriptor_s device = {0, DSC$K_DTYPE_T, DSC$K_CLASS_S, device_name};
+/* Those that this process has itself, and those that it may share with programs of others. */
+static const char *const own_devices[] = {
+    "NL:", "SYS$INPUT", "SYS$OUTPUT:", "SYS$ERROR", "TT:", "SYS$COMMAND"};
+static const char *const other_devices[] = {"OPA0:", "FTA0:", "FTA1:", "_FTA2:", "FTA99999:"};
+static const char *const disks[] = {"VDA:", "VDA1:"};
+static bool may_use_disks; /* they were made for this test */
 
 #define NAMES 4u
 
@@ -157,6 +163,21 @@ static void make_name(void) { name_section((unsigned)draw(NAMES)); }
 /* One of the process's ids is root's. Then the effects of its calls stay below HOME, whatever its
  * effective id is just now: another thread may change that, and the id for files is another one. */
 static bool may_be_root;
+
+#define ONE_OF(array) (array)[draw(sizeof(array) / sizeof((array)[0]))]
+
+static void name_device(void)
+{
+    char name[sizeof(device_name)];
+
+    snprintf(name, sizeof(name), "MBA%u:", 1 + (unsigned)draw(30));
+    if (draw(2))
+        strcpy(name, may_use_disks && draw(2)   ? ONE_OF(disks)
+                     : !may_be_root && !draw(3) ? ONE_OF(other_devices)
+                                                : ONE_OF(own_devices));
+    strcpy(device_name, name);
+    device.dsc$w_length = (uint16_t)strlen(name);
+}
 
 /* A plausible argument of this kind. */
 static uint64_t of_kind(char kind)
@@ -218,12 +239,11 @@ static uint64_t of_kind(char kind)
     case 'c': /* channel */
         return 16 * (1 + draw(8));
     case 'w': /* function of $QIO */
-        return io_functions[draw(sizeof(io_functions) / sizeof(io_functions[0]))] |
-               (draw(3) ? 1ul << (6 + draw(6)) : 0);
+        return ONE_OF(io_functions) | (draw(3) ? 1ul << (6 + draw(6)) : 0) |
+               (draw(3) ? 0 : 1ul << (6 + draw(10)));
     case 'D': /* name of a device */
-        device.dsc$w_length = (uint16_t)snprintf(device_name, sizeof(device_name),
-                                                 "MBA%u:", 1 + (unsigned)draw(30));
-        return draw(4) ? (uint64_t)&device : (uint64_t)&null_device;
+        name_device();
+        return (uint64_t)&device;
     case 'T': /* name of a table */
         return (uint64_t)&table_names[draw(4)];
     case 'I': /* item list with a string and another item */
@@ -489,7 +509,11 @@ static const struct shape shapes[] = {
     {VMS_CREPRC, "0NNNN000000000b"},
     {MEGA_SYS_FINAL_STATUS, "n"},
     {VMS_RESUME, "b0"},
+    {VMS_DELPRC, "bN"},
+    {VMS_FORCEX, "bNn"},
+    {VMS_SUSPND, "bN"},
     {VMS_ASSIGN, "Db000"},
+    {VMS_ASSIGN, "Db00n"},
     {VMS_ASSIGN, "Nbn0n"},
     {VMS_DASSGN, "c"},
     {VMS_CANCEL, "c"},
@@ -499,6 +523,9 @@ static const struct shape shapes[] = {
     {VMS_QIO, "ncwb0nblnnbl"},
     {VMS_QIO, "ncwban"},
     {VMS_QIO, "ncw00nbl"},
+    {VMS_QIO, "ncw000blnn"},
+    {VMS_QIO, "ncwb00bl00bn"},
+    {VMS_GETDVI, "00DIb00"},
     {MEGA_SYS_FILE_CHANNEL, "db"},
     {VMS_CREATE_BUFOBJ_64, "bLn0bbb"},
     {VMS_CREATE_BUFOBJ_64, "aLnnbbb"},
@@ -546,9 +573,6 @@ static int left_out(long number, uint64_t first)
     case SYS_kill:
     case SYS_tkill:
     case SYS_tgkill:
-    case VMS_DELPRC: /* random services would end or stop other processes, too */
-    case VMS_FORCEX:
-    case VMS_SUSPND:
     case SYS_ptrace: /* ptrace.c has random requests */
         return 1;
     case SYS_process_vm_writev:
@@ -595,6 +619,8 @@ static long __attribute__((noinline)) call(long number, const uint64_t a[6])
     return v0;
 }
 
+#include "syscall_fuzz_victims.h"
+
 static void one_call(void)
 {
     const struct shape *s = &shapes[draw(SHAPES)];
@@ -628,7 +654,9 @@ static void one_call(void)
     }
     if (number == SYS_mq_open) /* there is no list of queues, so their names are to be known */
         a[0] = (uint64_t)own_paths[draw(9)];
-    if (!left_out(number, a[0]))
+    if (controls_others(number))
+        control(number, a);
+    else if (!left_out(number, a[0]))
         call(number, a);
 }
 
@@ -656,6 +684,9 @@ static void renew_alarm(void)
     sigaction(SIGALRM, &sa, NULL);
     signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* the other end of the terminal is closed, too */
+    signal(SIGTTIN, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN);
     sigprocmask(SIG_SETMASK, &sa.sa_mask, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
 }
@@ -673,6 +704,19 @@ static void *fuzz_too(void *arg)
     return NULL;
 }
 
+/* A terminal of its own as the first three descriptors, whose other end is the fourth one. */
+static void open_terminal(void)
+{
+    int master = open("/dev/ptmx", O_RDWR | O_NOCTTY), zero = 0;
+
+    if (master < 0 || ioctl(master, TIOCSPTLCK, &zero) != 0)
+        return;
+    dup2(master, 3);
+    close(master);
+    for (int fd = 0; fd < 3; fd++) /* the first one becomes the controlling terminal */
+        ioctl(3, TIOCGPTPEER, O_RDWR);
+}
+
 static void fuzz(unsigned k, uint64_t seed, unsigned calls)
 {
     pthread_t t;
@@ -687,6 +731,8 @@ static void fuzz(unsigned k, uint64_t seed, unsigned calls)
     mkdir(home, 0777);
     if (chdir(home) != 0)
         _exit(1);
+    if (k % 16 == 5 || k % 16 == 10) /* reads and writes of it wait until the alarm */
+        open_terminal();
     arena = mmap(NULL, ARENA_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                  0);
     mmap(arena + 48 * PAGE, 16 * PAGE, PROT_READ | PROT_WRITE,
@@ -695,7 +741,8 @@ static void fuzz(unsigned k, uint64_t seed, unsigned calls)
         arena[i] = (char)draw(draw(2) ? 4 : 256); /* small values are useful as arguments */
     mprotect(arena + 16 * PAGE, 16 * PAGE, PROT_READ);
     mprotect(arena + 32 * PAGE, 16 * PAGE, PROT_NONE);
-    if (k % 2 && setuid(1000) != 0)
+    victims_begin();
+    if (victims_ready == MAP_FAILED || (k % 2 && setuid(1000) != 0))
         _exit(1);
     may_be_root = k % 2 == 0;
     for (unsigned i = 0; k % 3 == 0 && i < THREADS; i++)
@@ -1057,6 +1104,7 @@ int main(int argc, char **argv)
 
     if (at_once > AT_ONCE_MAX)
         at_once = AT_ONCE_MAX;
+    may_use_disks = argc > 5 && strcmp(argv[5], "disk") == 0 && !in_company();
     diag("seed %lu, %u processes of %u calls, %u at once", (unsigned long)seed, processes, calls,
          at_once);
     umask(0);
@@ -1077,6 +1125,12 @@ int main(int argc, char **argv)
     for (int sig = 1; sig <= 64; sig++) {
         if (by_signal[sig])
             diag("%u of signal %d", by_signal[sig], sig);
+    }
+    for (unsigned n = 0; after.processes != before.processes && n < after.processes; n++) {
+        struct mega_process m = {0};
+
+        mega$info(MEGA_INFO_PROCESS, (int64_t)n, &m, sizeof(m));
+        diag("there is process %u, %s, in state %u", m.pid, m.name, m.waits);
     }
     ok(ended > 0 || in_company(), "some processes have made all their calls");
     is(in_company() ? 0 : missing_files(), 0, "no file of the system has gone");

@@ -66,12 +66,17 @@ long sys_prctl(uint64_t what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     struct process *p = process_self();
     struct personal *own = &p->personal;
+    ipl_t ipl;
 
     switch (what) {
     case PR_SET_PDEATHSIG:
         if (a > NSIG)
             return -EINVAL;
+        /* With the lock: either the parent's end sees it, or this process has no parent when it
+           asks for it next. */
+        ipl = spin_lock(&process_lock);
         __atomic_store_n(&own->death_signal, (uint8_t)a, __ATOMIC_RELAXED);
+        spin_unlock(&process_lock, ipl);
         return 0;
     case PR_GET_PDEATHSIG:
         return copyout_u32(a, __atomic_load_n(&own->death_signal, __ATOMIC_RELAXED));
