@@ -40,6 +40,13 @@ PLANTS = [
     ),
     # The rest of a divided free block keeps the old size: use after free.
     Plant("pool", "mm/pool/pool_var.c", "{b->next, b->size - size}", "{b->next, b->size}"),
+    # Bits behind the field are written, too.
+    Plant(
+        "rtl",
+        "userland/lib/bits.c",
+        "mask = ((UINT64_C(1) << *size) - 1) << at;",
+        "mask = ((UINT64_C(2) << *size) - 1) << at;",
+    ),
     Plant(
         "sysman",
         "userland/bin/sysman/main.c",
