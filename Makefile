@@ -341,7 +341,7 @@ $(SMALL_INITRD): $(addprefix $(B)/initrd/,$(BOOT_NAMES)) $(MKINITRD_NEEDS)
 
 # ---- host-built unit tests ------------------------------------------------------------------
 # Each tests/host/test_*.c is one program; its line "// SOURCES: ..." names the sources that are
-# linked with it.
+# linked with it. A line "// WRAP: ..." names functions that it replaces, __wrap_NAME for NAME.
 
 HOST_TESTS := $(patsubst tests/host/%.c,$(K)/host/%,$(sort $(wildcard tests/host/test_*.c)))
 HOST_TESTS := $(if $(EXT2FS_SRC),$(HOST_TESTS),$(filter-out $(K)/host/test_ext4,$(HOST_TESTS)))
@@ -350,6 +350,9 @@ HOST_COMMON := $(sort $(filter-out tests/host/test_% tests/host/tsan_%,$(wildcar
 SOURCES_OF := $(shell awk '/^\/\/ (SOURCES:|EXT2FS$$)/ {for (i = $$2 == "SOURCES:" ? 3 : 2; i <= NF; i++) \
 	print FILENAME "=" $$i}' /dev/null $(wildcard tests/host/t*.c tests/fuzz/fuzz_*.c))
 sources_of = $(patsubst $(1)=%,%,$(filter $(1)=%,$(SOURCES_OF)))
+WRAPS_OF := $(shell awk '/^\/\/ WRAP:/ {for (i = 3; i <= NF; i++) print FILENAME "=" $$i}' \
+	/dev/null $(wildcard tests/host/test_*.c))
+host_wraps = $(patsubst tests/host/$(1).c=%,-Wl$(comma)--wrap=%,$(filter tests/host/$(1).c=%,$(WRAPS_OF)))
 host_sources = $(filter-out EXT2FS,$(call sources_of,tests/host/$(1).c))
 
 $(call flags_file,$(K)/flags/host,$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS))
@@ -374,7 +377,8 @@ define host_test
 $(K)/host/$(1): $(patsubst %,$(K)/host/obj/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1))) \
 		$(call host_library,$(1))
 	$$(call say,HOSTLD,$$@)
-	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm $(if $(call host_library,$(1)),-Wl$(comma)--gc-sections) -o $$@
+	$$(Q)$$(HOSTCC) $$(HCFLAGS) $$(filter %.o,$$^) -lpthread -lm $(if $(call host_library,$(1)),-Wl$(comma)--gc-sections) \
+		$(call host_wraps,$(1)) -o $$@
 endef
 # without the library there are no tests of it
 WITHOUT_EXT2FS = $(if $(EXT2FS_SRC),,test_ext4 test_ext4_write)

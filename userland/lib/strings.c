@@ -165,7 +165,8 @@ int str$upcase(void *destination, const void *source)
     struct text to;
     int status = str$copy_dx(destination, source);
 
-    if (mega$text_of(destination, &to))
+    /* What was not copied is not changed either. */
+    if ((status == STR$_NORMAL || status == STR$_TRU) && mega$text_of(destination, &to))
         for (size_t i = 0; i < to.length; i++)
             to.at[i] = (char)toupper((unsigned char)to.at[i]);
     return status;
