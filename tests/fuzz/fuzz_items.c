@@ -4,20 +4,24 @@
 // SOURCES: kernel/sys/vms/getjpi.c kernel/lnm/lnm.c kernel/lnm/lnm_name.c kernel/lnm/lnm_table.c
 // SOURCES: kernel/lnm/lnm_search.c kernel/lnm/lnm_space.c kernel/base/string_extra.c
 // SOURCES: sysman/params.c sysman/config.c kernel/lnm/lnm_list.c kernel/sys/vms/target.c
+// SOURCES: kernel/sys/vms/getsyi.c kernel/sys/vms/getdvi.c
 // TARGETS: kernel/sys/vms/items.c kernel/sys/vms/args.c kernel/sys/vms/lnm.c
 // TARGETS: kernel/sys/vms/getjpi.c kernel/sys/vms/target.c
+// TARGETS: kernel/sys/vms/getsyi.c kernel/sys/vms/getdvi.c
 // RUNS: 1500
 /*
  * Item lists, descriptors and argument blocks of a hostile program: $CRELNM, $TRNLNM, $DELLNM,
- * $CRELNT and $GETJPI on user memory whose contents the input defines and of which a part is
- * read-only. A call that fails must write nothing; a call that succeeds may write only where its
+ * $CRELNT, $GETJPI, $GETSYI and $GETDVI on user memory whose contents the input defines and of which
+ * a part is read-only. A call that fails must write nothing; a call that succeeds may write only where its
  * arguments say, which is computed here by a second parser of lists. Bytes may also change between
  * two reads of the service: then only accesses beyond user memory and lost pool are checked.
  */
 #include "kernel/base/abi/iledef.h"
 #include "kernel/base/abi/jpidef.h"
 #include "kernel/base/abi/lnmdef.h"
+#include "kernel/base/abi/megalith/devices.h"
 #include "kernel/base/abi/ssdef.h"
+#include "kernel/base/abi/syidef.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdarg.h>
@@ -43,6 +47,7 @@
 #include "kernel/sys/vms/priority.h"
 #include "mm/space/region.h"
 #include "sysman/params.h"
+#include "tests/fuzz/items_devices.h"
 
 #define BASE  0x120000000ul
 #define BYTES 8192u
@@ -243,8 +248,14 @@ static uint16_t in_code(struct fuzz_in *in)
         JPI$_IMAGNAME, JPI$_UIC,       0xFFFE,          JPI$_PPGCNT,  JPI$_P2_FIRST_FREE_VA_64,
         0xFFFF,        JPI$_USERNAME,  JPI$_CPUTIM,     JPI$_CURPRIV, JPI$_LOGINTIM,
         LNM$_STRING};
+    static const uint16_t others[] = {DVI$_DEVCLASS,   DVI$_DEVNAM,    DVI$_UNIT,     DVI$_OWNUIC,
+                                      DVI$_TRM,        SYI$_ARCH_NAME, SYI$_RAD_CPUS, SYI$_VERSION,
+                                      SYI$_BOOTTIME,   SYI$_MEMSIZE,   SYI$_HW_NAME,  SYI$_NODENAME,
+                                      SYI$_RAD_MEMSIZE};
     unsigned c = in_u8(in);
 
+    if (jpi && c >= 192)
+        return others[c % (sizeof(others) / sizeof(others[0]))];
     if (!mixed && jpi)
         return codes[8 + c % 12];
     return !mixed ? codes[c % 7] : c < 240 ? codes[c % 21] : in_u16(in);
@@ -460,8 +471,12 @@ static void crelnt(struct fuzz_in *in, bool changed)
     check_written("$CRELNT", vms_crelnt(block), changed);
 }
 
-static void getjpi(struct fuzz_in *in, bool changed)
+/* $GETJPI, $GETSYI or $GETDVI, whose arguments are alike. */
+static void inform(struct fuzz_in *in, bool changed, unsigned service)
 {
+    static cond_t (*const calls[])(uint64_t block) = {vms_getjpi, vms_getsyi, vms_getdvi};
+    static const char *const names[] = {"$GETJPI", "$GETSYI", "$GETDVI"};
+    bool jpi_call = service == 0;
     vaddr_t block = in_addr(in), list = 0, pid = 0, status_block = 0, astadr = 0;
     uint64_t n = 0;
     unsigned strings;
@@ -473,6 +488,10 @@ static void getjpi(struct fuzz_in *in, bool changed)
 
         block = BASE + 512;
         made[2] = in_u8(in) % 2 ? in_addr(in) : 0;
+        if (service == 2) { /* a channel or a name */
+            made[2] = made[2] % 3 * 8;
+            made[3] = in_name(in);
+        }
         put(512, made, sizeof(made));
         memcpy(before, user, BYTES);
     }
@@ -485,15 +504,17 @@ static void getjpi(struct fuzz_in *in, bool changed)
         get(&astadr, block + 48, 8);
     get(&whom, pid, 4);
     allow_list(list, &strings);
-    if (pid)
+    if (pid && jpi_call)
         allow(pid, 4);
     if (status_block)
         allow(status_block, 8);
-    status = vms_getjpi(block);
-    if ((whom & 0x80000000u) && status == SS$_NOPRIV) /* a search continues with the next process */
+    status = calls[service](block);
+    fuzz_check(channels_held == 0, "%s keeps %ld channels", names[service], channels_held);
+    if (jpi_call && (whom & 0x80000000u) &&
+        status == SS$_NOPRIV) /* a search continues with the next process */
         memcpy(user + (pid - BASE), before + (pid - BASE), 4);
     fuzz_check(changed || !good(status) || !astadr, "an AST that nobody can deliver");
-    check_written("$GETJPI", status, changed);
+    check_written(names[service], status, changed);
 }
 
 static void call(struct fuzz_in *in)
@@ -531,7 +552,7 @@ static void call(struct fuzz_in *in)
         crelnt(in, changed);
         break;
     default:
-        getjpi(in, changed);
+        inform(in, changed, what / 6 % 3);
     }
 }
 
