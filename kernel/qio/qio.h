@@ -31,7 +31,8 @@ enum qio_cancel {
 
 /* What a kind of device does with its channels. */
 struct qio_device {
-    /* End what was asked for by the channel and has not completed, with SS$_CANCEL. */
+    /* End what was asked for by the channel and has not completed, with SS$_CANCEL; a terminal's
+     * read that is in progress with SS$_ABORT. */
     void (*cancel)(struct qio_channel *c, enum qio_cancel why);
     /* The channel is closed: the device is used by one less. Followed by `free`. */
     void (*deassign)(struct qio_channel *c);

@@ -28,6 +28,8 @@
 
 /* What a process that is tested reports, after which it waits for the next letter. */
 static int report[2];
+static int go[2]; /* and this is the letter */
+static char letter;
 static char seen[4096]; /* what came out of the terminal since the last step */
 static int master;
 
@@ -75,17 +77,28 @@ static void test_writes(unsigned short chan)
 
 static void test_reads(unsigned short chan)
 {
-    say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80));
+    unsigned status = (unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80);
+    char last = buffer[iosb.iosb$w_bcnt];
+
+    say(status);
+    say((unsigned)last); /* the end of the line, in the buffer */
+    say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80, 0, 1));
     say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READPROMPT, &iosb, 0, 0, buffer, 80, 0, 0, "name? ",
                            6));
     say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 3));
     say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80));
     say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80)); /* ^D */
     say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK | IO$M_TIMED, &iosb, 0, 0, buffer, 80, 1));
+    say(1); /* a line is typed, and then a letter on the pipe */
+    if (read(go[0], &letter, 1) != 1)
+        _exit(98);
+    say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK | IO$M_PURGE, &iosb, 0, 0, buffer, 80));
+    say((unsigned)sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80));
 }
 
 static void test_requests(unsigned short chan)
 {
+    static struct _iosb second;
     unsigned status = (unsigned)sys$qio(9, chan, IO$_READVBLK, &iosb, noted, 0, buffer, 80);
 
     say(status); /* nothing was typed yet */
@@ -94,8 +107,12 @@ static void test_requests(unsigned short chan)
         nap(1);
     say((unsigned)calls);
     sys$qio(9, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80);
+    sys$qio(10, chan, IO$_READVBLK, &second, 0, 0, buffer, 80);
     sys$cancel(chan);
     sys$synch(9, &iosb);
+    say(1);
+    sys$synch(10, &second);
+    iosb = second;
     say(1);
     sys$qio(9, chan, IO$_READVBLK, &iosb, 0, 0, buffer, 80);
     sys$dassgn(chan);
@@ -199,6 +216,8 @@ static void reads(void)
 {
     type("first line\n");
     reported(BLOCK("10", RETURN, "first line"), "a line is read");
+    reported("13 0 0 0 ", "its end is in the buffer as the block says");
+    reported("20 0 0 0 ", "no other ends can be asked for"); /* SS$_BADPARAM */
     comes("first line\r\nname? ", "its echo, and a prompt");
     type("megalith\n");
     reported(BLOCK("8", RETURN, "megalith"), "what was asked for");
@@ -209,6 +228,17 @@ static void reads(void)
     reported("1 2160 0 65562 ", "the end of the input");
     reported("1 556 0 0 ", "a second without a character");
     comes("megalith\r\nabcdef\r\n", "the echo");
+    reported("1 0 0 0 ", "a line is to be typed ahead");
+    type("ahead\n");
+    comes("ahead\r\n", "its echo");
+    if (write(go[1], "g", 1) != 1)
+        perror("go");
+    nap(300); /* the read has purged it, and waits */
+    type("after\n");
+    reported(BLOCK("5", RETURN, "after"), "IO$M_PURGE has dropped what was typed before");
+    type("plain\n");
+    reported(BLOCK("5", RETURN, "plain"), "without it nothing is dropped");
+    comes("after\r\nplain\r\n", "the echo");
 }
 
 static void requests(void)
@@ -216,8 +246,9 @@ static void requests(void)
     reported("1 0 0 0 ", "a read is queued");
     type("later\n");
     reported(BLOCK("5", RETURN, "later"), "and has its AST when a line comes");
-    reported("1 2096 0 0 ", "cancelled");
-    reported("1 2096 0 0 ", "deassigned");
+    reported("1 44 0 0 ", "the read in progress is aborted"); /* SS$_ABORT */
+    reported("1 2096 0 0 ", "the one behind it cancelled");   /* SS$_CANCEL */
+    reported("1 44 0 0 ", "the channel is deassigned");
 }
 
 int main(void)
@@ -228,7 +259,7 @@ int main(void)
     master = posix_openpt(O_RDWR | O_NOCTTY);
     grantpt(master);
     unlockpt(master);
-    if (pipe(report) != 0)
+    if (pipe(report) != 0 || pipe(go) != 0)
         return 1;
     child = fork();
     if (child == 0)

@@ -111,8 +111,8 @@ static struct qio_channel *channel(uint64_t chan)
     return t ? qio_channel_get(t, chan & 0xFFFF) : NULL;
 }
 
-/* $CANCEL(chan): requests that have not completed do so with SS$_CANCEL. SS$_NORMAL; SS$_IVCHAN,
-   SS$_NOPRIV: there is no such channel. */
+/* $CANCEL(chan): requests that have not completed do so with SS$_CANCEL, a terminal's read that is
+   in progress with SS$_ABORT. SS$_NORMAL; SS$_IVCHAN, SS$_NOPRIV: there is no such channel. */
 cond_t vms_cancel(uint64_t chan)
 {
     struct qio_channel *c = channel(chan);

@@ -325,7 +325,8 @@ static void purge(struct file *f)
         (void)f->ops->ioctl(f, TCFLSH, TCIFLUSH);
 }
 
-/* P1, P2: the buffer; P3: seconds, with IO$M_TIMED; P5, P6: the prompt. */
+/* P1, P2: the buffer; P3: seconds, with IO$M_TIMED; P4: which characters end the read; P5, P6: the
+ * prompt. The line discipline gives whole lines, so other ends of a read cannot be had (P4). */
 static cond_t read_terminal(struct terminal_channel *c, const struct vms_qio *q, bool prompts,
                             bool *interrupted)
 {
@@ -340,7 +341,7 @@ static cond_t read_terminal(struct terminal_channel *c, const struct vms_qio *q,
         return SS$_ILLIOFUNC;
     if (!c->qio.readable || (prompt.length && !c->qio.writable))
         return SS$_NOPRIV;
-    if (length > LENGTH_MAX || prompt.length > LENGTH_MAX)
+    if (q->p[3] || length > LENGTH_MAX || prompt.length > LENGTH_MAX)
         return SS$_BADPARAM;
     if (length && probe_write(q->p[0], length) != 0)
         return SS$_ACCVIO;

@@ -27,6 +27,7 @@ struct terminal_request {
     struct file *file;        /* with a reference, or NULL: it is over; terminal_lock */
     struct poll_entry polled; /* on the file's source as long as there is the file */
     bool cancelled;           /* terminal_lock */
+    cond_t end;               /* then its status; terminal_lock until `cancelled` is seen */
     bool finishing;           /* a thread looks for input; terminal_lock */
     bool armed;               /* atomic: whoever takes it away posts the request */
     bool timed_out;           /* atomic */

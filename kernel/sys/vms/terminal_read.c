@@ -114,6 +114,17 @@ static uint64_t answer_error(const struct terminal_request *r, long err)
                       r->got, 0);
 }
 
+/* The line ends with the byte that was read last. The block tells of a return, so the buffer has
+ * one too, at the offset that the block tells. */
+static uint64_t end_line(struct terminal_request *r, char c)
+{
+    static const char end = '\r';
+
+    if (c != end && copyout(r->buffer + r->got - 1, &end, 1) != 0)
+        return answer_error(r, -EFAULT);
+    return answer_of(r, SS$_NORMAL, end);
+}
+
 /* Take one byte. 1: it is the last one, or the read is over, with its answer; 0: go on; -EAGAIN:
  * there is no input; -EINTR: something else is to be done first. */
 static long take_byte(struct terminal_request *r, uint64_t *answer)
@@ -141,7 +152,7 @@ static long take_byte(struct terminal_request *r, uint64_t *answer)
         return 1;
     }
     if (c == '\n' || c == '\r') {
-        *answer = answer_of(r, SS$_NORMAL, c);
+        *answer = end_line(r, c);
         return 1;
     }
     return 0;
@@ -191,7 +202,7 @@ static bool stop(struct terminal_request *r, bool over)
     if (f)
         let_go(r, f);
     if (cancelled && !over)
-        r->event.status = qio_status(SS$_CANCEL, r->got, 0);
+        r->event.status = qio_status(r->end, r->got, 0);
     return f != NULL;
 }
 
@@ -241,7 +252,7 @@ static bool finish(struct event_request *e)
 
     do {
         if (!begin(r)) {
-            e->status = qio_status(SS$_CANCEL, r->got, 0);
+            e->status = qio_status(r->end, r->got, 0);
             return true;
         }
         over = round(r, &again);
@@ -284,9 +295,10 @@ cond_t terminal_read(struct terminal_channel *c, struct terminal_request *r, uin
     return SS$_NORMAL;
 }
 
-/* Take the first read of a channel, to be cancelled. *f: its file, unless a thread is finishing;
- * *post: it is to be posted. */
-static struct terminal_request *take_read(struct terminal_channel *c, struct file **f, bool *post)
+/* Take the first read of a channel, to be cancelled with that status. *f: its file, unless a thread
+ * is finishing; *post: it is to be posted. */
+static struct terminal_request *take_read(struct terminal_channel *c, cond_t status,
+                                          struct file **f, bool *post)
 {
     ipl_t ipl = spin_lock(&terminal_lock);
     struct list *l = list_first(&c->reads);
@@ -295,6 +307,7 @@ static struct terminal_request *take_read(struct terminal_channel *c, struct fil
     *f = NULL;
     if (r) {
         r->cancelled = true;
+        r->end = status;
         __atomic_fetch_add(&r->refs, 1, __ATOMIC_RELAXED);
         if (r->finishing)
             list_remove(&r->link);
@@ -306,9 +319,12 @@ static struct terminal_request *take_read(struct terminal_channel *c, struct fil
     return r;
 }
 
+/* As on OpenVMS the read that is in progress, the first, is aborted; those behind it are
+ * cancelled. */
 void terminal_cancel(struct qio_channel *q, enum qio_cancel why)
 {
     struct terminal_channel *c = container_of(q, struct terminal_channel, qio);
+    cond_t status = SS$_ABORT;
     struct terminal_request *r;
     struct file *f;
     bool post;
@@ -319,11 +335,12 @@ void terminal_cancel(struct qio_channel *q, enum qio_cancel why)
         c->closed = true;
         spin_unlock(&terminal_lock, ipl);
     }
-    while ((r = take_read(c, &f, &post))) {
+    while ((r = take_read(c, status, &f, &post))) {
         if (f)
             let_go(r, f);
         if (post)
-            event_post(&r->event, qio_status(SS$_CANCEL, 0, 0));
+            event_post(&r->event, qio_status(status, 0, 0));
         terminal_request_unref(r);
+        status = SS$_CANCEL;
     }
 }
