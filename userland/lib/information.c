@@ -1,7 +1,11 @@
 /*
  * One item of $GETJPI, $GETSYI or $GETDVI as a number and as text: lib$getjpi and relatives. How
  * an item is written: process identifications in hexadecimal, a UIC as [group,member], privileges
- * by name, times as $ASCTIM writes them, a state by its name, everything else in decimal.
+ * by name, times as $ASCTIM writes them, a state by its name, a protection by the access of each
+ * class, a list as its longwords with commas, everything else in decimal.
+ *
+ * The caller of a number has room for a longword, or for a quadword if the item is one, so that
+ * much is stored: of a byte with zeros above it, of a list the first pair.
  */
 #include "descriptor.h"
 
@@ -11,6 +15,7 @@
 #include <iledef.h>
 #include <inttypes.h>
 #include <jpidef.h>
+#include <libdef.h>
 #include <privileges.h>
 #include <prvdef.h>
 #include <rtl/information.h>
@@ -29,7 +34,7 @@
 
 #define ITEM_MAX 512 /* bytes of the longest text or list that an item has */
 
-enum form { NUMBER, TEXT, HEXADECIMAL, UIC, PRIVILEGES, TIME, STATE, BOOLEAN };
+enum form { NUMBER, TEXT, HEXADECIMAL, UIC, PRIVILEGES, TIME, STATE, BOOLEAN, PROTECTION, LIST };
 
 struct form_of {
     int code;
@@ -61,16 +66,20 @@ static const struct form_of of_process[] = {
 static const struct form_of of_system[] = {
     {SYI$_VERSION, TEXT},     {SYI$_NODENAME, TEXT},
     {SYI$_ARCH_NAME, TEXT},   {SYI$_HW_NAME, TEXT},
-    {SYI$_NODE_SWTYPE, TEXT}, {SYI$_NODE_SWVERS, TEXT},
-    {SYI$_BOOTTIME, TIME},    {0, NUMBER},
+    {SYI$_BOOTTIME, TIME},    {SYI$_NODE_SWTYPE, TEXT},
+    {SYI$_NODE_SWVERS, TEXT}, {SYI$_RAD_CPUS, LIST},
+    {SYI$_RAD_MEMSIZE, LIST}, {0, NUMBER},
 };
 
 static const struct form_of of_device[] = {
-    {DVI$_DEVNAM, TEXT},       {DVI$_FULLDEVNAM, TEXT}, {DVI$_ALLDEVNAM, TEXT},
-    {DVI$_TT_PHYDEVNAM, TEXT}, {DVI$_PID, HEXADECIMAL}, {DVI$_OWNUIC, UIC},
-    {DVI$_REC, BOOLEAN},       {DVI$_CCL, BOOLEAN},     {DVI$_TRM, BOOLEAN},
-    {DVI$_SHR, BOOLEAN},       {DVI$_AVL, BOOLEAN},     {DVI$_MBX, BOOLEAN},
-    {DVI$_IDV, BOOLEAN},       {DVI$_ODV, BOOLEAN},     {0, NUMBER},
+    {DVI$_DEVNAM, TEXT},      {DVI$_FULLDEVNAM, TEXT},
+    {DVI$_ALLDEVNAM, TEXT},   {DVI$_TT_PHYDEVNAM, TEXT},
+    {DVI$_PID, HEXADECIMAL},  {DVI$_OWNUIC, UIC},
+    {DVI$_REC, BOOLEAN},      {DVI$_CCL, BOOLEAN},
+    {DVI$_TRM, BOOLEAN},      {DVI$_SHR, BOOLEAN},
+    {DVI$_AVL, BOOLEAN},      {DVI$_MBX, BOOLEAN},
+    {DVI$_IDV, BOOLEAN},      {DVI$_ODV, BOOLEAN},
+    {DVI$_VPROT, PROTECTION}, {0, NUMBER},
 };
 
 /* What a service has answered. */
@@ -79,6 +88,7 @@ struct answer {
     unsigned short length;
     union {
         uint64_t number;
+        uint32_t longwords[ITEM_MAX / sizeof(uint32_t)];
         char text[ITEM_MAX];
     };
 };
@@ -111,6 +121,37 @@ static size_t privileges(uint64_t mask, char *line, size_t size)
     return n;
 }
 
+/* The access of devices: read, write, logical and physical I/O. A set bit of the mask denies. */
+static size_t protection(uint64_t mask, char *line, size_t size)
+{
+    static const char *const classes[] = {"SYSTEM", "OWNER", "GROUP", "WORLD"};
+    size_t n = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        n += (size_t)snprintf(line + n, size - n, "%s%s=", i ? "," : "", classes[i]);
+        for (unsigned k = 0; k < 4; k++)
+            if (!(mask >> (4 * i + k) & 1))
+                line[n++] = "RWLP"[k];
+    }
+    return n;
+}
+
+/* The pairs of a list, without the one of -1 that ends it. */
+static size_t list(const struct answer *a, char *line, size_t size)
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i + 1 < a->length / sizeof(uint32_t); i += 2) {
+        if (a->longwords[i] == UINT32_MAX && a->longwords[i + 1] == UINT32_MAX)
+            break;
+        n += (size_t)snprintf(line + n, size - n, "%s%" PRIu32 ",%" PRIu32, n ? "," : "",
+                              a->longwords[i], a->longwords[i + 1]);
+        if (n >= size)
+            return size - 1;
+    }
+    return n;
+}
+
 static size_t time_text(const struct answer *a, char *line, size_t size)
 {
     struct dsc64$descriptor_s to = {1, 0, DSC64$K_CLASS_S, -1, size, line};
@@ -140,6 +181,10 @@ static size_t write_answer(const struct answer *a, char *line, size_t size)
         return (size_t)snprintf(line, size, "%s", a->number ? "TRUE" : "FALSE");
     case STATE:
         return state(a->number, line, size);
+    case PROTECTION:
+        return protection(a->number, line, size);
+    case LIST:
+        return list(a, line, size);
     default:
         return (size_t)snprintf(line, size, "%" PRIu64, a->number);
     }
@@ -152,8 +197,11 @@ static int give(const struct answer *a, void *value, void *string, unsigned shor
     size_t stored = 0;
     int status = SS$_NORMAL;
 
+    if (a->form == TEXT && !string)
+        return LIB$_INVARG;
     if (value && a->form != TEXT)
-        memcpy(value, &a->number, a->length);
+        memcpy(value, &a->number,
+               a->length > sizeof(uint32_t) ? sizeof(uint64_t) : sizeof(uint32_t));
     if (string)
         status = mega$text_store(string, line, write_answer(a, line, sizeof(line)), &stored);
     if (length)

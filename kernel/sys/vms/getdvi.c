@@ -114,6 +114,8 @@ static cond_t find(uint64_t chan, vaddr_t devnam, struct facts *f)
         c = t ? qio_channel_get(t, chan & 0xFFFF) : NULL;
         return c ? channel_noted(c, f) : qio_no_channel(chan & 0xFFFF);
     }
+    if (!devnam)
+        return SS$_IVDEVNAM;
     status = vms_device_find(devnam, &d);
     if (status != SS$_NORMAL)
         return status;
@@ -232,7 +234,8 @@ static cond_t inform(uint64_t chan, vaddr_t devnam, vaddr_t itmlst)
  *
  *   SS$_NORMAL
  *   SS$_IVCHAN                                no channel can have that number
- *   SS$_NOSUCHDEV, SS$_IVDEVNAM, SS$_IVLOGNAM no such device, or no name of one
+ *   SS$_NOSUCHDEV, SS$_IVDEVNAM, SS$_IVLOGNAM no such device, or no name of one; SS$_IVDEVNAM also
+ *                                             without channel and name
  *   SS$_NOPRIV                                the channel is not assigned; a terminal that the
  *                                             caller may not open
  *   SS$_BADPARAM                              an item is not implemented; the list is malformed
