@@ -65,6 +65,7 @@ static void init(struct mailbox *b, const struct mailbox_who *who, const struct 
     b->account = pool_account();
     list_init(&b->messages);
     list_init(&b->reads);
+    mailbox_room_init(b);
     for (unsigned side = 0; side < SIDES; side++) {
         list_init(&b->attention[side]);
         list_init(&b->waits[side]);
@@ -208,6 +209,7 @@ static struct mailbox_channel *channel_make(struct mailbox *b, bool readable, bo
                                   .writable = writable,
                                   .account = account};
     list_init(&c->own);
+    list_init(&c->wanted);
     for (unsigned side = 0; side < SIDES; side++)
         list_init(&c->notices[side]);
     mailbox_ref(b);

@@ -120,11 +120,13 @@ unsigned mailbox_poll(struct qio_channel *c, struct poll_entry *e);
  * (norswait); SS$_ACCVIO, SS$_INSFMEM, SS$_NOPRIV; *interrupted while it waits for room. */
 cond_t mailbox_send(struct qio_channel *c, uint32_t pid, const struct mailbox_write *w,
                     bool *interrupted);
-/* Ask for one AST when a message comes for which no read waits (writes), or a read for which there
- * is no message (!writes); at once if there is one already. astadr 0: no more of them by this
- * channel. */
+/* Ask for one AST when a message comes for which no read waits (WRITES), or a read for which there
+ * is no message (READS), at once if there is one already; or (ROOM) when a message has been taken,
+ * at once if there is none. astadr 0: no more of them by this channel. SS$_NORMAL, SS$_NOPRIV,
+ * SS$_EXQUOTA, SS$_EXASTLM, SS$_ILLEFC, SS$_UNASEFC, SS$_INSFMEM. */
+enum mailbox_news { MAILBOX_READS, MAILBOX_WRITES, MAILBOX_ROOM };
 cond_t mailbox_attention(struct qio_channel *c, const struct mailbox_who *who,
-                         const struct qio_completion *done, bool writes, vaddr_t astadr,
+                         const struct qio_completion *done, enum mailbox_news of, vaddr_t astadr,
                          uint64_t astprm);
 /* Complete when there is a channel that reads, or writes. */
 cond_t mailbox_wait(struct qio_channel *c, const struct mailbox_who *who,

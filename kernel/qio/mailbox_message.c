@@ -44,6 +44,7 @@ static void give_room(struct mailbox *b, uint32_t n)
     __atomic_fetch_sub(&b->used, n, __ATOMIC_SEQ_CST);
     (void)wake_one(&b->room);
     poll_notify(&b->polled, POLLOUT | POLLWRNORM);
+    mailbox_room_came(b);
 }
 
 struct mailbox_message *mailbox_message_make(struct mailbox *b, uint32_t length, uint32_t pid)

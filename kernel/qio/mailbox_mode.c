@@ -14,12 +14,19 @@ static cond_t complete_now(const struct mailbox_who *who, const struct qio_compl
     return status;
 }
 
+static unsigned side_of(enum mailbox_news of) { return of == MAILBOX_WRITES ? WRITERS : READERS; }
+
 /* Queue the notice, or post it if what it is for is there. SS$_NORMAL, SS$_NOPRIV, SS$_EXQUOTA. */
-static cond_t arm(struct mailbox_channel *c, unsigned side, struct io_request *a)
+static cond_t arm(struct mailbox_channel *c, enum mailbox_news of, struct io_request *a)
 {
+    unsigned side = side_of(of);
     struct mailbox *b = c->box;
     cond_t status = SS$_NORMAL;
-    ipl_t ipl = spin_lock(&b->lock);
+    ipl_t ipl;
+
+    if (of == MAILBOX_ROOM)
+        return mailbox_want_room(c, a);
+    ipl = spin_lock(&b->lock);
 
     if (c->closed)
         status = SS$_NOPRIV;
@@ -31,14 +38,21 @@ static cond_t arm(struct mailbox_channel *c, unsigned side, struct io_request *a
     return status;
 }
 
+static void disarm(struct mailbox_channel *c, enum mailbox_news of)
+{
+    if (of == MAILBOX_ROOM)
+        mailbox_want_no_room(c, false);
+    else
+        mailbox_end_own(c->box, &c->notices[side_of(of)], true);
+}
+
 cond_t mailbox_attention(struct qio_channel *q, const struct mailbox_who *who,
-                         const struct qio_completion *done, bool writes, vaddr_t astadr,
+                         const struct qio_completion *done, enum mailbox_news of, vaddr_t astadr,
                          uint64_t astprm)
 {
     const struct qio_completion ast = {
         .owner = done->owner, .efn = EVENT_NONE, .astadr = astadr, .astprm = astprm};
     struct mailbox_channel *c = mailbox_channel_of(q);
-    unsigned side = writes ? WRITERS : READERS;
     struct io_request *r, *a = NULL;
     cond_t status = mailbox_request_make(who, done, false, &r);
 
@@ -47,11 +61,11 @@ cond_t mailbox_attention(struct qio_channel *q, const struct mailbox_who *who,
     if (astadr)
         status = mailbox_request_make(who, &ast, true, &a);
     if (status == SS$_NORMAL && a) {
-        status = arm(c, side, a);
+        status = arm(c, of, a);
         if (status != SS$_NORMAL)
             mailbox_request_drop(a);
     } else if (status == SS$_NORMAL) {
-        mailbox_end_own(c->box, &c->notices[side], true);
+        disarm(c, of);
     }
     if (status == SS$_NORMAL)
         event_post_self(&r->event, qio_status(SS$_NORMAL, 0, 0));

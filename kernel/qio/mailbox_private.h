@@ -6,10 +6,12 @@
 #include "kernel/io/poll.h"
 #include "kernel/qio/mailbox.h"
 #include "kernel/sched/spinlock.h"
+#include "kernel/sched/timer.h"
 #include "kernel/sched/wait.h"
 
 #define MAILBOX_MESSAGES 16384u /* in one mailbox */
 #define MAILBOX_KEPT     4096u  /* requests that one call completes for others, on each side */
+#define MAILBOX_WANTED   4096u  /* requests for an AST when there is room */
 
 /* The two sides of a mailbox: channels that read, channels that write. */
 enum { READERS, WRITERS, SIDES };
@@ -47,6 +49,14 @@ struct mailbox {
     struct list waits[SIDES];     /* requests that wait for a channel of that side */
     struct list watched[SIDES];   /* requests that end with the last channel of that side */
     uint64_t order;               /* number of the request that was queued last */
+    /* Requests for an AST when there is room (mailbox_room.c). */
+    struct spinlock room_lock; /* RANK_ROOM, IPL_CLOCK: room comes in any context */
+    struct list wanted;        /* those requests; room_lock */
+    uint32_t nwanted;          /* atomic; changed under room_lock */
+    uint64_t want_order;       /* number of the one that came last; room_lock */
+    uint64_t want_until;       /* number of the last one for which room has come; room_lock */
+    bool telling;              /* `tell` is pending or runs, with a reference; room_lock */
+    struct timer tell;         /* posts them */
 };
 
 struct mailbox_message { /* nonpaged pool, charged to the mailbox's maker */
@@ -87,7 +97,9 @@ struct mailbox_channel {
     struct mailbox *box;    /* with a reference; constant */
     /* The mailbox's lock: its requests, in the order in which they came; those for attention. */
     struct list own, notices[SIDES];
-    bool closed; /* likewise */
+    bool closed;        /* likewise */
+    struct list wanted; /* requests for an AST when there is room; mailbox.room_lock */
+    bool no_room;       /* it takes no more of them; mailbox.room_lock */
 };
 
 static inline struct mailbox_channel *mailbox_channel_of(struct qio_channel *c)
@@ -124,7 +136,7 @@ cond_t mailbox_wait_for_room(struct mailbox_channel *c, uint32_t n, bool norswai
                              bool *interrupted);
 /* A message, for which room was taken. NULL: no memory, and the room is given back. */
 struct mailbox_message *mailbox_message_make(struct mailbox *b, uint32_t length, uint32_t pid);
-/* Any IPL up to IPL_CLOCK, locks below RANK_POOL. */
+/* Any IPL up to IPL_CLOCK, locks below RANK_ROOM. */
 void mailbox_message_unref(struct mailbox_message *m);
 /* NULL: there is none. */
 struct mailbox_message *mailbox_first_locked(const struct mailbox *b);
@@ -132,6 +144,18 @@ struct mailbox_message *mailbox_first_locked(const struct mailbox *b);
 void mailbox_unqueue_locked(struct mailbox *b, struct mailbox_message *m);
 /* Drop the messages of a mailbox that is gone. */
 void mailbox_purge(struct mailbox *b);
+
+/* ---- mailbox_room.c ---- */
+
+void mailbox_room_init(struct mailbox *b);
+/* Room has been given back: tell who has asked for that. Any IPL up to IPL_CLOCK, locks below
+ * RANK_ROOM. */
+void mailbox_room_came(struct mailbox *b);
+/* Ask for one AST by the request a, made as a notice: when a message has been taken, or at once if
+ * there is none and none is being read. SS$_NORMAL; SS$_NOPRIV: c is closed; SS$_EXQUOTA. */
+cond_t mailbox_want_room(struct mailbox_channel *c, struct io_request *a);
+/* Take the channel's requests for that back, and (closes) take no more of them. */
+void mailbox_want_no_room(struct mailbox_channel *c, bool closes);
 
 /* ---- mailbox_request.c ---- */
 

@@ -235,4 +235,5 @@ void mailbox_cancel(struct qio_channel *q, enum qio_cancel why)
     mailbox_end_own(b, &c->own, false);
     for (unsigned side = 0; side < SIDES; side++)
         mailbox_end_own(b, &c->notices[side], true);
+    mailbox_want_no_room(c, why != QIO_CANCEL);
 }

@@ -8,7 +8,7 @@
 enum outcome { COMPLETE, QUEUED, CLOSED, FULL };
 
 /* Put m, which belongs to the mailbox from then on, with the request r that waits until it is read,
- * or NULL. COMPLETE: it is there; QUEUED: likewise, and no read had been waiting; CLOSED: the
+ * or NULL. COMPLETE: it is there; QUEUED: likewise, and no read was waiting; CLOSED: the
  * mailbox is gone, and m still the caller's; FULL: too many check for readers, likewise. */
 static enum outcome put(struct mailbox *b, struct mailbox_channel *c, struct mailbox_message *m,
                         struct io_request *r, bool check)
@@ -35,13 +35,33 @@ static enum outcome put(struct mailbox *b, struct mailbox_channel *c, struct mai
     return outcome;
 }
 
-/* The message is in the mailbox: to a read that waits, or tell who wants to know. */
+/* Is there a message for which no read waits? */
+static bool is_left(struct mailbox *b)
+{
+    ipl_t ipl = spin_lock(&b->lock);
+    bool left = !list_empty(&b->messages) && list_empty(&b->reads);
+
+    spin_unlock(&b->lock, ipl);
+    return left;
+}
+
+/*
+ * The message is in the mailbox: to a read that waits, or tell who wants to know.
+ *
+ * That a read was waiting when the message came is no promise that it gets this one: two writers
+ * may both have seen the only read, or it is cancelled before mailbox_deliver() finds it. So what
+ * is left after the delivery decides, for the outcome COMPLETE too.
+ *
+ *   writer A: put, a read waits       writer B: put, the same read waits
+ *   deliver: the read has A's
+ *                                     deliver: no read; B's message is left, and told of
+ */
 static void announce(struct mailbox *b, enum outcome outcome)
 {
     mailbox_deliver(b);
     (void)wake_one(&b->lines);
     poll_notify(&b->polled, POLLIN | POLLRDNORM);
-    if (outcome == QUEUED)
+    if (outcome == QUEUED || is_left(b))
         mailbox_post_all(b, &b->attention[WRITERS], 0);
 }
 

@@ -41,6 +41,7 @@ enum spin_rank {
     RANK_AIO = 33,          /* requests of one context of io_setup        IPL_DEVICE */
     RANK_EVENT = 34,        /* one eventfd                                IPL_DEVICE */
     RANK_FAST = 35,         /* buffer objects and fandles of one process  IPL_DEVICE */
+    RANK_ROOM = 39,         /* who asks for room in one mailbox           IPL_CLOCK */
     RANK_POOL = 40,         /* nonpaged pool, variable list               IPL_CLOCK */
     RANK_PFN = 44,          /* page lists of one RAD                      IPL_CLOCK */
     RANK_TIMERFD = 45,      /* one timerfd                                IPL_CLOCK */

@@ -36,7 +36,9 @@ int sys$delmbx(unsigned short chan) { return service(VMS_DELMBX, chan, 0, 0, 0, 
  * know. */
 static quad first_parameter(unsigned int func, void *p1)
 {
-    return (func & IO$M_FCODE) == IO$_SETMODE && (func & (IO$M_READATTN | IO$M_WRTATTN))
+    const unsigned int attention = IO$M_READATTN | IO$M_WRTATTN | IO$M_MB_ROOM_NOTIFY;
+
+    return (func & IO$M_FCODE) == IO$_SETMODE && (func & attention)
                ? ast_routine((mega_ast_routine)(quad)p1)
                : (quad)p1;
 }

@@ -209,7 +209,41 @@ static void others(void)
     is_status(sys$getdvi(EFN$C_ENF, 0, &no_name, items, 0, 0, 0, 0), SS$_IVDEVNAM, "a wrong one");
     is_status(sys$getdvi(EFN$C_ENF, 0, &empty, items, 0, 0, 0, 0), SS$_IVLOGNAM, "an empty one");
     is_status(sys$getdvi(EFN$C_ENF, chan, 0, wide, 0, 0, 0, 0), SS$_BADBUFLEN, "64 KiB");
+    is_status(sys$getdvi(EFN$C_ENF, 0, 0, items, 0, 0, 0, 0), SS$_IVDEVNAM, "of no device");
+    is_status(sys$qio(EFN$C_ENF, chan, IO$_READVBLK, 0, 0, 0, memory, 8, 0, 1), SS$_BADPARAM,
+              "other ends of a read");
     is_status(sys$dassgn(chan), SS$_NORMAL, "it is deassigned");
+}
+
+/* ---- the flag of a request that is not made ---- */
+
+static unsigned state_of(unsigned efn)
+{
+    unsigned flags = 0;
+
+    sys$readef(efn, &flags);
+    return flags >> efn % 32 & 1;
+}
+
+static void flags(void)
+{
+    unsigned short own;
+
+    sys$assign(&null_device, &own, 0, 0, 0);
+    sys$clref(5);
+    is_status(sys$qiow(5, own, 5, &iosb), SS$_ILLIOFUNC, "no such function");
+    is(state_of(5), 1, "sets the flag");
+    sys$clref(5);
+    is_status(sys$qio(5, own, IO$_READVBLK, &iosb, 0, 0, memory, 65536), SS$_BADPARAM, "too long");
+    is(state_of(5), 1, "does, too");
+    sys$clref(5);
+    is_status(sys$qio(5, 4080, IO$_READVBLK, &iosb, 0, 0, memory, 1), SS$_NOPRIV, "no channel");
+    is(state_of(5), 1, "does, too");
+    sys$clref(5);
+    is_status(sys$qio(5, own, IO$_READVBLK, (void *)8, 0, 0, memory, 1), SS$_ACCVIO, "no block");
+    is(state_of(5), 1, "does, too");
+    is_status(sys$qio(130, own, 5, &iosb), SS$_ILLIOFUNC, "an error without a flag");
+    sys$dassgn(own);
 }
 
 int main(void)
@@ -217,5 +251,6 @@ int main(void)
     limits();
     names();
     others();
+    flags();
     return tap_done();
 }

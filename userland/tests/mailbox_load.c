@@ -11,6 +11,9 @@
  * readers are killed all the time: of a writer at most the message that it was writing is lost, of
  * a reader at most the one that it was reading.
  *
+ * Before that, rounds of attention: of two messages that two writers write at the same moment a
+ * read that waits gets one, and a request for attention is told of the other.
+ *
  * `mailbox_load SECONDS`, also parts of a second. The readers end when no channel writes any more.
  */
 #include <agndef.h>
@@ -20,6 +23,7 @@
 #include <efndef.h>
 #include <iodef.h>
 #include <lib$routines.h>
+#include <sched.h>
 #include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -214,6 +218,69 @@ static void reader(unsigned who)
     _exit(iosb.iosb$w_status == SS$_NOWRITER ? 0 : 16);
 }
 
+/* ---- attention ---- */
+
+static volatile unsigned told;
+
+static void note(void) { told++; }
+
+/* Write one message in each round. */
+static void volley(const uint32_t *round)
+{
+    struct message m;
+
+    assign(mine->unit, AGN$M_WRITEONLY);
+    for (uint32_t n = 1, now = 0; now != UINT32_MAX;) {
+        /* Where there are CPUs enough it leaves this loop at the same moment as the other one. */
+        for (unsigned i = 0; i < 500 && __atomic_load_n(round, __ATOMIC_RELAXED) < n; i++)
+            ;
+        now = __atomic_load_n(round, __ATOMIC_SEQ_CST);
+        if (now < n)
+            sched_yield();
+        else if (now != UINT32_MAX && put(NOW, &m, compose(&m, NOW, n++)) != SS$_NORMAL)
+            _exit(17);
+    }
+    _exit(0);
+}
+
+/* One round at a mailbox without messages. Returns whether both were told of. */
+static bool attended(unsigned short parent, uint32_t *round)
+{
+    struct timespec t = {0, 1000000};
+
+    told = 0;
+    if (sys$qiow(EFN$C_ENF, parent, IO$_SETMODE | IO$M_WRTATTN, 0, 0, 0, note, 0) != SS$_NORMAL ||
+        sys$qio(EFN$C_ENF, parent, IO$_READVBLK, &iosb, 0, 0, &arrived, sizeof(arrived)) !=
+            SS$_NORMAL)
+        return false;
+    __atomic_fetch_add(round, 1, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < 5000 && !(told && iosb.iosb$w_status); i++)
+        nanosleep(&t, NULL); /* the AST ends it */
+    return told == 1 && iosb.iosb$w_status == SS$_NORMAL &&
+           sys$qiow(EFN$C_ENF, parent, IO$_READVBLK | IO$M_NOW, &iosb, 0, 0, &arrived,
+                    sizeof(arrived)) == SS$_NORMAL &&
+           iosb.iosb$w_status == SS$_NORMAL;
+}
+
+static void rounds_of_attention(struct box *b, unsigned short parent, uint32_t *round, long ms)
+{
+    long until = now_ms() + ms;
+    unsigned n = 0;
+    bool fine = true;
+
+    mine = b;
+    for (unsigned i = 0; i < 2; i++)
+        if (fork() == 0)
+            volley(round);
+    for (; fine && (n < 60 || now_ms() < until); n++)
+        fine = attended(parent, round);
+    ok(fine, "attention is told of what no read gets: round %u, told %u times, read %u", n, told,
+       iosb.iosb$w_status);
+    __atomic_store_n(round, UINT32_MAX, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < 2; i++)
+        wait(NULL);
+}
+
 /* ---- all of them ---- */
 
 static pid_t start_writer(unsigned who)
@@ -341,16 +408,21 @@ static void check_killed(const struct box *b, unsigned kills)
 
 int main(int argc, char **argv)
 {
-    long until = now_ms() + (argc > 1 ? (long)(atof(argv[1]) * 1000) : 2000);
+    long ms = argc > 1 ? (long)(atof(argv[1]) * 1000) : 2000, until;
     unsigned short parent[BOXES];
+    uint32_t *round;
     unsigned kills;
     int status, bad = 0;
 
     boxes = mmap(NULL, sizeof(*boxes) * BOXES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                  -1, 0);
+    round = mmap(NULL, sizeof(*round), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     fflush(stdout);
     for (unsigned k = 0; k < BOXES; k++)
         make(&boxes[k], &parent[k]);
+    rounds_of_attention(&boxes[0], parent[0], round, ms / 4);
+    fflush(stdout);
+    until = now_ms() + ms;
     for (unsigned k = 0; k < BOXES - 1; k++) {
         mine = &boxes[k];
         for (unsigned i = 0; i < WRITERS; i++)

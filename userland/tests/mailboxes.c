@@ -306,6 +306,9 @@ static void sides(void)
     sys$synch(9, &pending);
     is(pending.iosb$w_status, SS$_NOWRITER, "and ends when he leaves");
     assign(unit, &writer, AGN$M_WRITEONLY);
+    is_status(sys$qiow(9, writer, IO$_SETMODE | IO$M_READERWAIT, &iosb), SS$_NORMAL,
+              "wait for a reader");
+    block_is(SS$_NORMAL, 0, "one is there");
     sys$qio(9, writer, IO$_WRITEVBLK | IO$M_READERCHECK, &pending, 0, 0, "lost", 4);
     is(pending.iosb$w_status, 0, "a write waits for a reader");
     sys$dassgn(reader);
@@ -322,6 +325,16 @@ static void sides(void)
     sys$qiow(EFN$C_ENF, writer, IO$_SENSEMODE, &iosb);
     block_is(SS$_NORMAL, 2, "two messages");
     is(iosb.iosb$l_dev_depend, 5, "of five bytes");
+    sys$qio(9, writer, IO$_SETMODE | IO$M_READERWAIT, &pending);
+    is(pending.iosb$w_status, 0, "wait for a reader, and none is there");
+    assign(unit, &reader, AGN$M_READONLY);
+    sys$synch(9, &pending);
+    is(pending.iosb$w_status, SS$_NORMAL, "one comes");
+    sys$dassgn(reader);
+    sys$qio(9, writer, IO$_SETMODE | IO$M_READERWAIT, &pending);
+    sys$cancel(writer);
+    sys$synch(9, &pending);
+    is(pending.iosb$w_status, SS$_CANCEL, "the wait is cancelled");
     sys$dassgn(writer);
     is_status(assign(unit, &writer, 0), SS$_NOSUCHDEV, "the mailbox has gone with the last one");
 }

@@ -55,19 +55,29 @@ static cond_t write_mailbox(struct qio_channel *c, const struct vms_qio *q, bool
     return status;
 }
 
-/* Attention: P1 is the AST routine, P2 its parameter. Protection: P2. */
+/* P1 is the AST routine, P2 its parameter. Whoever is told when messages and reads come must be
+ * allowed to read; room concerns those who write, and is told to every channel, since trying to
+ * write tells the same. */
+static cond_t ask_mailbox(struct qio_channel *c, const struct vms_qio *q, enum mailbox_news of)
+{
+    cond_t status = vms_ast_check(q->p[0]);
+
+    if (status == SS$_NORMAL && of != MAILBOX_ROOM && !c->readable)
+        status = SS$_NOPRIV;
+    return status == SS$_NORMAL ? mailbox_attention(c, &q->who, &q->done, of, q->p[0], q->p[1])
+                                : status;
+}
+
+/* Attention; protection, which is P2; waits for the other side. */
 static cond_t set_mailbox(struct qio_channel *c, const struct vms_qio *q)
 {
-    cond_t status;
-
     switch (q->modifiers) {
     case IO$M_READATTN:
+        return ask_mailbox(c, q, MAILBOX_READS);
     case IO$M_WRTATTN:
-        status = vms_ast_check(q->p[0]);
-        if (status != SS$_NORMAL)
-            return status;
-        return mailbox_attention(c, &q->who, &q->done, q->modifiers == IO$M_WRTATTN, q->p[0],
-                                 q->p[1]);
+        return ask_mailbox(c, q, MAILBOX_WRITES);
+    case IO$M_MB_ROOM_NOTIFY:
+        return ask_mailbox(c, q, MAILBOX_ROOM);
     case IO$M_SETPROT:
         return mailbox_protect(c, &q->who, &q->done, q->p[1] & 0xFFFF);
     case IO$M_READERWAIT:
@@ -133,37 +143,49 @@ static cond_t decode(const uint64_t *a, struct vms_qio *q)
     return status == SS$_NORMAL ? vms_mailbox_who(&q->who) : status;
 }
 
-static cond_t begin(uint64_t block, bool *interrupted)
+static cond_t begin_on(uint32_t chan, const struct vms_qio *q, bool *interrupted)
 {
-    struct qio_channel *c;
-    uint64_t a[VMS_ARGS_MAX];
-    struct vms_qio q;
-    cond_t status = vms_args(block, FUNC + 1, COUNT, a);
+    struct qio_channel *c = qio_channel_get(q->who.channels, chan);
+    cond_t status;
 
-    if (status == SS$_NORMAL)
-        status = decode(a, &q);
-    if (status != SS$_NORMAL)
-        return status;
-    c = qio_channel_get(q.who.channels, a[CHAN] & 0xFFFF);
     if (!c)
-        return qio_no_channel(a[CHAN] & 0xFFFF);
-    status = mailbox_of(c)    ? vms_qio_mailbox(c, &q, interrupted)
-             : vms_disk_of(c) ? vms_qio_disk(c, &q)
-                              : vms_qio_terminal(c, &q, interrupted);
+        return qio_no_channel(chan);
+    status = mailbox_of(c)    ? vms_qio_mailbox(c, q, interrupted)
+             : vms_disk_of(c) ? vms_qio_disk(c, q)
+                              : vms_qio_terminal(c, q, interrupted);
     if (status == SS$_NORMAL && !*interrupted && !vms_disk_of(c))
         process_count_io(process_self()); /* requests to disks are counted where they are made */
     qio_channel_unref(c);
     return status;
 }
 
+static cond_t begin(uint64_t block, bool *interrupted)
+{
+    uint64_t a[VMS_ARGS_MAX];
+    struct vms_qio q;
+    cond_t status = vms_args(block, FUNC + 1, COUNT, a);
+
+    if (status != SS$_NORMAL)
+        return status;
+    status = decode(a, &q);
+    if (status == SS$_NORMAL)
+        status = begin_on(a[CHAN] & 0xFFFF, &q, interrupted);
+    /* The flag is set if there is no request that would set it: a program that does not look at the
+     * status, and waits for the flag, goes on. */
+    if (!cond_ok(status) && !*interrupted && q.done.owner && q.done.efn != EVENT_NONE)
+        (void)event_flag_set(q.done.owner, q.done.efn);
+    return status;
+}
+
 /*
- * $QIO(efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6).
+ * $QIO(efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6). If it returns an error, the
+ * flag is set.
  *
  *   SS$_NORMAL                    the request was queued: the status block tells its end
  *   SS$_IVCHAN                    no channel can have that number
  *   SS$_ILLIOFUNC                 the device has no such function, or not this modifier
- *   SS$_NOPRIV                    the channel is not assigned, or not for this direction; not the
- *                                 owner (SETPROT)
+ *   SS$_NOPRIV                    the channel is not assigned, or not for this direction
+ *                                 (attention: does not read); not the owner (SETPROT)
  *   SS$_MBTOOSML, SS$_MBFULL      the message is longer than any may be; there is no room
  *   SS$_EXQUOTA                   the process has as many requests outstanding as it may have, or
  *                                 its user timers for terminals, or the mailbox as many requests

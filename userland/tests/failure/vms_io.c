@@ -108,6 +108,10 @@ static long attention(void)
 {
     return sys$qio(EFN$C_ENF, chan, IO$_SETMODE | IO$M_WRTATTN, &iosb, 0, 0, routine, 0);
 }
+static long want_room(void)
+{
+    return sys$qio(EFN$C_ENF, chan, IO$_SETMODE | IO$M_MB_ROOM_NOTIFY, &iosb, 0, 0, routine, 0);
+}
 static long write_null(void)
 {
     return sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK, &iosb, 0, 0, "text", 4, 0, ' ');
@@ -208,6 +212,7 @@ const struct scenario vms_io_scenarios[] = {
     IO("$qio, a read that waits", VMS_QIO, box, read_box, drop),
     IO("$qio, a stream", VMS_QIO, filled_box, stream, drop),
     IO("$qio, attention", VMS_QIO, box, attention, drop),
+    IO("$qio, room", VMS_QIO, filled_box, want_room, drop),
     IO("$qio, a write to a file", VMS_QIO, null_channel, write_null, drop),
     IO("$qio, a read of a file", VMS_QIO, null_channel, read_null, drop),
     PLAIN("$getdvi", VMS_GETDVI, filled_box, getdvi, drop),

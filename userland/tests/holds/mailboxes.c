@@ -64,9 +64,14 @@ static int attend(unsigned short c)
     return sys$qiow(EFN$C_ENF, c, IO$_SETMODE | IO$M_WRTATTN, 0, 0, 0, nothing, 0);
 }
 
+static int ask_for_room(unsigned short c)
+{
+    return sys$qiow(EFN$C_ENF, c, IO$_SETMODE | IO$M_MB_ROOM_NOTIFY, 0, 0, 0, nothing, 0);
+}
+
 /* ---- a crowd, each of which asks for something and waits to be ended, or ends itself ---- */
 
-enum what { READ, READ_STREAM, WRITE, ATTEND, WAIT_FOR_ROOM };
+enum what { READ, READ_STREAM, WRITE, ATTEND, ASK_FOR_ROOM, WAIT_FOR_ROOM };
 
 static void ask(unsigned i, void *arg)
 {
@@ -86,6 +91,9 @@ static void ask(unsigned i, void *arg)
             break;
         case ATTEND:
             need(attend(own) & 1 || attend(own) == SS$_EXQUOTA); /* as many as a mailbox takes */
+            break;
+        case ASK_FOR_ROOM:
+            need(ask_for_room(own) & 1 || ask_for_room(own) == SS$_EXQUOTA);
             break;
         case WAIT_FOR_ROOM:
             break;
@@ -167,6 +175,22 @@ static void attention(unsigned n)
     end();
 }
 
+/* Told of room one after the other; the last third of them ends before that. */
+static void told_of_room(unsigned n)
+{
+    pid_t first;
+
+    make(64);
+    need(put(chan, IO$M_NOW, 64) & 1);
+    first = gather(n, ASK_FOR_ROOM);
+    for (unsigned i = 2 * n / 3; i < n; i++)
+        kill(first + (pid_t)i, SIGKILL);
+    need(get(chan, IO$M_NOW, 64) & 1);
+    usleep(100000);
+    dismiss(first, n);
+    end();
+}
+
 static void room(unsigned n)
 {
     unsigned short other;
@@ -212,6 +236,7 @@ static void many_mailboxes(unsigned n)
     messages(crowd, 0, true);
     messages(crowd, 1, false);
     attention(crowd);
+    told_of_room(crowd);
     room(crowd);
 }
 

@@ -51,14 +51,15 @@ static unsigned ask(unsigned short chan)
                                      IO$M_WRITERCHECK};
     static const unsigned writes[] = {0, IO$M_NOW, IO$M_NORSWAIT, IO$M_READERCHECK | IO$M_NORSWAIT,
                                       IO$M_NOW | IO$M_NORSWAIT};
-    static const unsigned modes[] = {IO$M_READATTN, IO$M_WRTATTN, IO$M_READERWAIT, IO$M_WRITERWAIT};
+    static const unsigned modes[] = {IO$M_READATTN, IO$M_WRTATTN, IO$M_READERWAIT, IO$M_WRITERWAIT,
+                                     IO$M_MB_ROOM_NOTIFY};
 
     switch (siege_draw(4)) {
     case 0:
         return (unsigned)sys$qio(EFN$C_ENF, chan, IO$_READVBLK | reads[siege_draw(5)], 0, 0, 0,
                                  data, siege_draw(STREAM));
     case 1:
-        return (unsigned)sys$qio(EFN$C_ENF, chan, IO$_SETMODE | modes[siege_draw(4)], 0, 0, 0,
+        return (unsigned)sys$qio(EFN$C_ENF, chan, IO$_SETMODE | modes[siege_draw(5)], 0, 0, 0,
                                  noted, 0);
     default:
         return (unsigned)sys$qio(EFN$C_ENF, chan, IO$_WRITEVBLK | writes[siege_draw(5)], 0, 0, 0,

@@ -18,18 +18,19 @@
 #define IO$_READPROMPT 55
 
 /* Their modifiers, for mailboxes. */
-#define IO$M_FCODE       0x3F
-#define IO$M_FMODIFIERS  0xFFC0
-#define IO$M_NOW         0x40
-#define IO$M_STREAM      0x80
-#define IO$M_READERCHECK 0x100
-#define IO$M_WRITERCHECK 0x200
-#define IO$M_NORSWAIT    0x400
-#define IO$M_READATTN    0x80
-#define IO$M_WRTATTN     0x100
-#define IO$M_SETPROT     0x200
-#define IO$M_READERWAIT  0x400
-#define IO$M_WRITERWAIT  0x800
+#define IO$M_FCODE          0x3F
+#define IO$M_FMODIFIERS     0xFFC0
+#define IO$M_NOW            0x40
+#define IO$M_STREAM         0x80
+#define IO$M_READERCHECK    0x100
+#define IO$M_WRITERCHECK    0x200
+#define IO$M_NORSWAIT       0x400
+#define IO$M_MB_ROOM_NOTIFY 0x40
+#define IO$M_READATTN       0x80
+#define IO$M_WRTATTN        0x100
+#define IO$M_SETPROT        0x200
+#define IO$M_READERWAIT     0x400
+#define IO$M_WRITERWAIT     0x800
 
 /* For disks; data are not read again to compare them (SS$_ILLMODIFIER). */
 #define IO$M_DATACHECK 0x4000
