@@ -78,6 +78,21 @@ def test_share_section_names_the_refusal() -> None:
     assert "SS$_INSFLPGS, condition value 9292 (0x244C)\n" in done.console
 
 
+def test_programs_print_the_message_of_the_service() -> None:
+    """Those that ask the kernel say what it answered with the text that `help` has."""
+    as_user = "runas --uic '[200,5]' --priv SYSGBL --"
+    script = (
+        "dgblsc NO_SUCH_SECTION; deassign NO_SUCH_NAME\n"
+        f"{as_user} runas --uic '[1,1]' -- true\n"
+        f"{as_user} show spinlock /start\n"
+        f"{as_user} sysman reserved_memory free NOTHING\n"
+    )
+    said = run_guest("/bin/sh", "-c", script).console
+    assert "dgblsc: NO_SUCH_SECTION: %SYSTEM-W-NOSUCHSEC, no such global section\n" in said
+    assert "%SYSTEM-F-NOLOGNAM, no logical name match: NO_SUCH_NAME\n" in said
+    assert said.count("%SYSTEM-F-NOCMKRNL, operation requires CMKRNL privilege\n") >= 2, said
+
+
 def test_tap_names_both_values(tmp_path: Path) -> None:
     source, program = tmp_path / "wrong.c", tmp_path / "wrong"
     source.write_text(

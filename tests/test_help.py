@@ -97,7 +97,13 @@ def test_condition_values() -> None:
     names = explained()
     script = "\n".join(f"help '{name}' || echo FAILED" for name in names)
     script += "\nhelp insflpgs\nhelp 0x244c\nhelp 3; help 99999999999999999999; help SS\n"
+    script += "help 'lib$_invarg'; help strtru; help 'RMS$_EOF'; help normal\n"
     done = run_guest("/bin/sh", "-c", script)
+    assert "LIB$_INVARG, condition value 1409588 (0x158234): " in done.text
+    assert "LIB$_STRTRU, condition value 1409041 (0x158011): " in done.text
+    assert "RMS$_EOF, condition value 98938 (0x1827A): end of file detected\n" in done.text
+    assert "\nSS$_NORMAL, condition value 1 (0x1): " in done.text
+    assert done.text.count("It belongs to routines of the library.") >= 3
     assert "FAILED" not in done.text and "No service" not in done.text
     assert (
         done.text.count(

@@ -135,7 +135,7 @@ def test_deassign(shell: Shell) -> None:
         "(LNM$PROCESS_TABLE)",
         '  "D" = "4"',
     ]
-    assert said == ["%SYSTEM-F-NOLOGNAM, C"]
+    assert said == ["%SYSTEM-F-NOLOGNAM, no logical name match: C"]
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_deassign(shell: Shell) -> None:
         ("define/name=terminal A B", "%DCL-W-IVQUAL, unknown qualifier or value: /name=terminal"),
         ("define/trans=CON A B", "%DCL-W-IVQUAL, unknown qualifier or value: /trans=CON"),
         ("define '/table=' A B", "%DCL-W-IVQUAL, unknown qualifier or value: /table="),
-        ("define/table=NOWHERE A B", "%SYSTEM-F-NOLOGTAB, A"),
-        ("deassign A/all", "%SYSTEM-F-NOLOGNAM, A/all"),
+        ("define/table=NOWHERE A B", "%SYSTEM-F-NOLOGTAB, no logical name table match: A"),
+        ("deassign A/all", "%SYSTEM-F-NOLOGNAM, no logical name match: A/all"),
         ("deassign", "%DCL-W-INSFPRM, deassign [/qualifier...] name, or /ALL"),
         ("deassign/all A", "%DCL-W-INSFPRM, deassign [/qualifier...] name, or /ALL"),
         ("show logical/table=NOWHERE", "%SHOW-W-NOLOGTAB, no logical name table NOWHERE"),

@@ -173,7 +173,7 @@ def test_only_with_cmkrnl(run: Callable[..., Done]) -> None:
     runas = "runas --uic '[200,5]' --priv SYSGBL -- sda"
     for words in ("mtx start trace", "pcs show trace"):
         done = run("/bin/sh", "-c", f"{runas} {words}").expect(1)
-        assert "the kernel answered SS$_NOCMKRNL" in done.console
+        assert "the kernel answered %SYSTEM-F-NOCMKRNL, " in done.console
 
 
 PROGRAM = """

@@ -25,7 +25,7 @@ static bool delete_one(const char *name, unsigned flags)
     }
     if (status & 1)
         return true;
-    fprintf(stderr, "dgblsc: %s: %s\n", name, mega$condition_text(status));
+    fprintf(stderr, "dgblsc: %s: %s\n", name, mega$condition_message(status, 0));
     return false;
 }
 

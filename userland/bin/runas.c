@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     if (status == SS$_NORMAL)
         status = mega$control(MEGA_CTL_SET_CREDS, (uint64_t)&c, 0, 0, 0, 0);
     if (status != SS$_NORMAL)
-        fail("refused", mega$condition_text(status));
+        fail("refused", mega$condition_message(status, 0));
     execvp(argv[optind], argv + optind);
     fprintf(stderr, "runas: %s: %s\n", argv[optind], strerror(errno));
     return errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN;

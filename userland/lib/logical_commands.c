@@ -167,7 +167,7 @@ static int complain(const char *name, int status)
 {
     if (status & 1)
         return 0;
-    fprintf(stderr, "%%SYSTEM-F-%s, %s\n", mega$condition_name(status) + 4, name);
+    fprintf(stderr, "%s: %s\n", mega$condition_message(status, 0), name);
     return 1;
 }
 

@@ -10,7 +10,12 @@ struct topic {
 /* Ends with an entry without a name. */
 extern const struct topic topics[];
 
-/* What the condition value says, and what to do; NULL: there is no text for it. */
-const char *condition_help(int status);
+struct condition {
+    int status;
+    const char *name; /* SS$_INSFLPGS */
+    const char *help; /* what to do; NULL: there is no text for it */
+};
+/* The condition value of a name, with its prefix or without, or of a number; NULL: none. */
+const struct condition *condition_find(const char *word);
 
 #endif

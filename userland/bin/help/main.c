@@ -1,22 +1,17 @@
 /*
  * help [TOPIC | COMMAND | CONDITION]: what there is to try in this system, what a command can do,
- * or what a condition value says. CONDITION is SS$_NAME in any case, or its number, decimal or 0x.
+ * or what a condition value says. CONDITION is the name of a value in any case, with its prefix
+ * or without, or its number, decimal or 0x.
  */
 #include "help.h"
 
 #include <condition.h>
-#include <ctype.h>
-#include <descrip.h>
-#include <starlet.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#define CONDITION_MOST 0x10000 /* above all values of <ssdef.h> */
-#define WIDTH          78
+#define WIDTH 78
 
 static void list_topics(void)
 {
@@ -45,44 +40,16 @@ static void fill(const char *text)
     putchar('\n');
 }
 
-/* The value that a word names. False: none. */
-static bool condition_of(const char *word, int *status)
+/* Name, number and message. */
+static void tell(const struct condition *c)
 {
-    char *end;
-    long n = strtol(word, &end, 0);
-
-    if (isdigit((unsigned char)*word)) {
-        *status = (int)n;
-        return !*end && n >= 0 && n < CONDITION_MOST && mega$condition_name((int)n);
-    }
-    for (int k = 0; k < CONDITION_MOST; k++) {
-        const char *name = mega$condition_name(k);
-
-        if (name && (strcasecmp(name, word) == 0 || strcasecmp(name + strlen("SS$_"), word) == 0)) {
-            *status = k;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Name, number and message; of a message with parameters ("..., reason mask=!XB", "... at PC=!XH")
- * the part before them. */
-static void tell(int status)
-{
-    char line[256];
-    struct dsc$descriptor_s text = {sizeof(line) - 1, DSC$K_DTYPE_T, DSC$K_CLASS_S, line};
-    unsigned short n;
-    char *end;
-
-    sys$getmsg((unsigned)status, &n, &text, 1, NULL);
-    line[n] = '\0';
-    if ((end = strchr(line, '!'))) {
-        while (end > line && strncmp(end, ", ", 2) != 0 && strncmp(end, " at ", 4) != 0)
-            end--;
-        *end = '\0';
-    }
-    printf("%s: %s\n", mega$condition_text(status), line);
+    printf("%s, condition value %d (0x%X): %s\n", c->name, c->status, (unsigned)c->status,
+           mega$condition_message(c->status, 1));
+    if (c->help)
+        fill(c->help);
+    else
+        fill(strncmp(c->name, "SS$_", 4) == 0 ? "No service of this system returns it."
+                                              : "It belongs to routines of the library.");
 }
 
 /* Let a command say what it can do: one of ours that knows, or a program of BusyBox, which is a
@@ -107,8 +74,7 @@ static void ask_command(const char *name)
 
 int main(int argc, char **argv)
 {
-    const char *text;
-    int status;
+    const struct condition *found;
 
     if (argc < 2) {
         list_topics();
@@ -119,14 +85,13 @@ int main(int argc, char **argv)
             fputs(t->text, stdout);
             return 0;
         }
-    if (argc != 2 || !condition_of(argv[1], &status)) {
+    found = argc == 2 ? condition_find(argv[1]) : NULL;
+    if (!found) {
         if (argc == 2)
             ask_command(argv[1]);
         fprintf(stderr, "help: nothing is known of %s; help lists the topics\n", argv[1]);
         return 1;
     }
-    tell(status);
-    text = condition_help(status);
-    fill(text ? text : "No service of this system returns it.");
+    tell(found);
     return 0;
 }

@@ -61,7 +61,7 @@ static bool take_cpus(struct reading *r)
         if (status == SS$_NONEXPR)
             break;
         if (!(status & 1))
-            return fail("NOINFO", "the kernel answered", mega$condition_text(status)), false;
+            return fail("NOINFO", "the kernel answered", mega$condition_message(status, 0)), false;
         r->cpu[r->cpus] = (struct times){{[KERNEL] = c.pure_kernel_ns,
                                           [USER] = c.user_ns,
                                           [INTERRUPT] = c.interrupt_ns,
@@ -87,7 +87,7 @@ bool take(struct reading *r)
     } while (r->ns - before > 1000000 && ++tries < 10);
     status = mega$info(MEGA_INFO_STATES, 0, &r->states, sizeof(r->states));
     if (!(status & 1))
-        return fail("NOINFO", "the kernel answered", mega$condition_text(status)), false;
+        return fail("NOINFO", "the kernel answered", mega$condition_message(status, 0)), false;
     return true;
 }
 

@@ -73,7 +73,7 @@ bool ask(unsigned item, int64_t index, void *buffer, uint64_t length, bool *fail
     if (status & 1)
         return true;
     if (status != SS$_NONEXPR) {
-        fail("NOINFO", "the kernel answered %s", mega$condition_text(status));
+        fail("NOINFO", "the kernel answered %s", mega$condition_message(status, 0));
         *failed = true;
     }
     return false;
@@ -246,7 +246,8 @@ static int told(const struct facility *f, enum verb verb, int status)
     if (status == SS$_UNSUPPORTED)
         return fail("NOMODEL", "%s: nothing counts its events: scripts/run --tb-model", f->name);
     if (!(status & 1))
-        return fail("REFUSED", "%s: the kernel answered %s", f->name, mega$condition_text(status));
+        return fail("REFUSED", "%s: the kernel answered %s", f->name,
+                    mega$condition_message(status, 0));
     printf("%s %s%s\n", f->name,
            verb != START && verb != STOP   ? ""
            : f->facility == MEGA_TRACE_PRF ? "monitor "

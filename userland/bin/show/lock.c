@@ -28,7 +28,8 @@ static int measure(bool start)
 
     if (status & 1)
         return 0;
-    fprintf(stderr, "%%SHOW-F-NOCHANGE, the kernel answered %s\n", mega$condition_text(status));
+    fprintf(stderr, "%%SHOW-F-NOCHANGE, the kernel answered %s\n",
+            mega$condition_message(status, 0));
     return 2;
 }
 

@@ -67,7 +67,8 @@ bool ask(unsigned item, int64_t index, void *buffer, uint64_t length)
     if (status & 1)
         return true;
     if (status != SS$_NONEXPR) {
-        fprintf(stderr, "%%SHOW-F-NOINFO, the kernel answered %s\n", mega$condition_text(status));
+        fprintf(stderr, "%%SHOW-F-NOINFO, the kernel answered %s\n",
+                mega$condition_message(status, 0));
         exit(2);
     }
     return false;

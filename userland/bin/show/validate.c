@@ -55,7 +55,7 @@ int show_validate(void)
 
     if (!(status & 1)) {
         fprintf(stderr, "%%SHOW-F-NOVALIDATE, the kernel answered %s\n",
-                mega$condition_text(status));
+                mega$condition_message(status, 0));
         return 2;
     }
     if (m.timed_out) {

@@ -13,7 +13,7 @@
 
 enum status refused(const char *what, int status)
 {
-    return fail("REFUSED", "%s: the kernel answered %s", what, mega$condition_text(status));
+    return fail("REFUSED", "%s: the kernel answered %s", what, mega$condition_message(status, 0));
 }
 
 static void scope_of(const struct mega_reserved *r, char *text, size_t size)
