@@ -333,7 +333,9 @@ int main(int argc, char **argv)
         return exec_without(argv[0]);
     setprv();
     is(sys$cmkrnl(NULL, NULL), SS$_NOCMKRNL, "no privilege leads to kernel mode");
+    is(sys$cmkrnl_64(NULL, NULL), SS$_NOCMKRNL, "by neither service");
     is(sys$cmexec_64(NULL, NULL), SS$_NOCMEXEC, "nor to executive mode");
+    is(sys$cmexec(NULL, NULL), SS$_NOCMEXEC, "by neither service");
     limits();
     inheritance();
     sections();

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <stsdef.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <unistd.h>
@@ -242,6 +243,106 @@ static void faults(void)
     is(wrong, 0, "ten thousand times");
 }
 
+/* PALcode functions that end in a signal: of the exceptions that code asks for, by numbers of the
+ * calling standard; of a breakpoint. An opcode that no Alpha has. */
+enum { GEN_INTOVF = -1, GEN_FLTOVF = -3, GEN_FLTDIV = -4, GEN_FLTUND = -5, GEN_ROPRAND = -16 };
+
+static __attribute__((noipa)) int asks_for(long code)
+{
+    lib$establish(lib$sig_to_ret);
+    __asm__ volatile("mov %0,$16\n\tcall_pal 0xAA" : : "r"(code) : "$16", "memory");
+    return SS$_WASCLR;
+}
+
+static __attribute__((noipa)) int breaks(void)
+{
+    lib$establish(lib$sig_to_ret);
+    __asm__ volatile("call_pal 0x80" : : : "memory");
+    return SS$_WASCLR;
+}
+
+static __attribute__((noipa)) int reserved_opcode(void)
+{
+    lib$establish(lib$sig_to_ret);
+    __asm__ volatile(".long 0x04000000" : : : "memory");
+    return SS$_WASCLR;
+}
+
+static __attribute__((noipa)) int overflows(long by)
+{
+    long sum;
+
+    lib$establish(lib$sig_to_ret);
+    __asm__ volatile("addq/v %1,%2,%0\n\ttrapb" : "=r"(sum) : "r"(0x7fffffffffffffff), "r"(by));
+    return sum < 0 ? SS$_WASCLR : SS$_WASSET;
+}
+
+static void kinds_of_faults(void)
+{
+    is(asks_for(GEN_INTOVF), SS$_INTOVF, "an integer overflow, as code reports it");
+    is(overflows(1), SS$_INTOVF, "and by an instruction");
+    is(overflows(0), SS$_WASSET, "which may also not overflow");
+    is(asks_for(GEN_FLTDIV), SS$_FLTDIV, "a floating-point division by zero");
+    is(asks_for(GEN_FLTOVF), SS$_FLTOVF, "an overflow");
+    is(asks_for(GEN_FLTUND), SS$_FLTUND, "an underflow");
+    is(asks_for(GEN_ROPRAND), SS$_ROPRAND, "a reserved operand");
+    is(reserved_opcode(), SS$_OPCDEC, "a reserved opcode");
+    is(breaks(), SS$_BREAK, "a breakpoint");
+}
+
+/* A handler makes the page accessible that the fault was on, and continues: the instruction is
+ * executed again. */
+static char *page;
+
+static int opens(SIGNAL *s, MECHANISM *m)
+{
+    (void)m;
+    note("opened");
+    return s->chf$l_sig_name == SS$_ACCVIO && mprotect(page, 8192, PROT_READ | PROT_WRITE) == 0
+               ? SS$_CONTINUE
+               : SS$_RESIGNAL;
+}
+
+static __attribute__((noipa)) void continues(void)
+{
+    page = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    called[0] = '\0';
+    lib$establish(opens);
+    write_at(page + 5);
+    read_at(page + 5);
+    is_str(called, "opened read ", "a fault that is continued: the store was done after all");
+    munmap(page, 8192);
+}
+
+/* An unwind to a place that the handler names, and one to a frame that is not there. */
+static void *volatile elsewhere; /* volatile: nobody knows where a jump to it goes */
+
+static int unwind_elsewhere(SIGNAL *s, MECHANISM *m)
+{
+    const int far_out = 100000;
+
+    if (s->chf$l_sig_name != SS$_UNWIND) {
+        is(sys$unwind(&far_out, 0), SS$_INSFRAME, "there are not so many procedures");
+        is(sys$unwind(&m->chf$l_mch_depth, elsewhere), SS$_NORMAL, "an unwind to another place");
+    }
+    return SS$_RESIGNAL;
+}
+
+static __attribute__((noipa)) int resumes(void)
+{
+    volatile int result = 1; /* in memory: no register is as it was there */
+
+    elsewhere = &&place;
+    lib$establish(unwind_elsewhere);
+    if (zero)
+        goto *elsewhere; /* so that the place is kept */
+    passes(SS$_ABORT);
+    return result;
+place:
+    result++;
+    return result;
+}
+
 /* A handler that signals is left by the handler of a procedure further out. */
 static __attribute__((noipa)) int leaves_two(void)
 {
@@ -409,6 +510,9 @@ int main(void)
     is_str(called, "continue returned ", "later signals find their handlers");
     lib$revert();
     faults();
+    kinds_of_faults();
+    continues();
+    is(resumes(), 2, "goes on there");
     if (!setjmp(out))
         jumps();
     lib$establish(go_on);

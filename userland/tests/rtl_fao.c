@@ -150,6 +150,23 @@ static unsigned chance(unsigned below)
     return (seed >> 16) % below;
 }
 
+static void longwords(void)
+{
+    static const int list[] = {-5, 17};
+    char out[20];
+    struct dsc$descriptor_s to = {sizeof(out), DSC$K_DTYPE_T, DSC$K_CLASS_S, out};
+    struct dsc$descriptor_s small = {3, DSC$K_DTYPE_T, DSC$K_CLASS_S, out};
+    $DESCRIPTOR(control, "!SL and !UL");
+    $DESCRIPTOR(wrong, "!??");
+    unsigned short n = 0;
+
+    is(lib$sys_faol(&control, &n, &to, (void *)list), SS$_NORMAL, "LIB$SYS_FAOL");
+    ok(n == 9 && memcmp(out, "-5 and 17 ", 10) == 0, "takes longwords, and fills with blanks");
+    is(lib$sys_faol(&control, &n, &small, (void *)list), LIB$_STRTRU, "cuts off");
+    ok(n == 3 && memcmp(out, "-5 ", 3) == 0, "what does not fit");
+    is(lib$sys_faol(&wrong, &n, &to, (void *)list), SS$_BADPARAM, "refuses what is no directive");
+}
+
 /* Control strings of random directives, but those that take addresses: what a short buffer gets is
  * the beginning of what a long one gets, and nothing is written behind either. */
 static void random_directives(void)
@@ -202,6 +219,7 @@ int main(void)
 #include "rtl_fao.inc"
     arguments();
     large();
+    longwords();
     random_directives();
     return tap_done();
 }
