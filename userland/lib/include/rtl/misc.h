@@ -20,7 +20,7 @@ int lib$get_input(void *resultant_string, const void *prompt_string,
  * number is stored. */
 int lib$init_timer(unsigned int *handle);
 /* Shows what has passed since, all of it (0) or one of: 1 elapsed time, 2 CPU time, 3 buffered and
- * 4 direct I/O, which are not counted, 5 page faults. action, unless 0, gets the line as a
+ * 4 direct I/O, 5 page faults. action, unless 0, gets the line as a
  * descriptor, and the argument, instead of standard output. */
 int lib$show_timer(const unsigned int *handle, const int *code, int (*action)(),
                    unsigned long user_argument);
