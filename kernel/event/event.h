@@ -164,6 +164,9 @@ struct event_ast {
 
 /* $DCLAST: queue an AST. SS$_NORMAL, SS$_EXQUOTA (ASTLM), SS$_INSFMEM. */
 cond_t event_declare_ast(struct event_owner *o, const struct event_ast *ast, uint16_t account);
+/* $FORCEX: queue the one AST that an owner has for this, outside of ASTLM. Nothing if it is queued
+ * already, or the process ends. Locks of ranks below RANK_EVENTS. */
+void event_force_ast(struct event_owner *o, const struct event_ast *ast);
 /* $SETAST: SS$_WASSET or SS$_WASCLR: what it was. */
 cond_t event_enable_asts(struct event_owner *o, bool enable);
 /* Is there something that the current thread, one of the process, is to do on its way to user mode?

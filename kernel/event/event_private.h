@@ -47,6 +47,8 @@ struct event_owner {
     struct thread *target; /* who takes ASTs; NULL: nobody any more; lock */
     struct list posted;    /* requests to be completed; lock */
     struct list asts;      /* requests whose AST is to be delivered; lock */
+    struct event_request forced;     /* of event_force_ast; charges nothing, and has no reference */
+    bool forcing;                    /* `forced` is on `asts`; lock */
     uint32_t ast_limit, timer_limit; /* 0: the system parameters'; constant */
     uint32_t nasts;                  /* atomic: ASTs outstanding, at most the limit */
     uint32_t ntimers;                /* atomic: timer requests, temporary clusters */
@@ -93,6 +95,8 @@ static inline bool event_is_posted(const struct event_owner *o)
     return __atomic_load_n(&o->posted.next, __ATOMIC_SEQ_CST) != &o->posted &&
            !__atomic_load_n(&o->absorbing, __ATOMIC_RELAXED);
 }
+/* Take the first AST off the list; NULL: there is none. The owner's lock is held. */
+struct event_request *event_next_ast_locked(struct event_owner *o);
 /* Has the target thread something to do? Tells it. The owner's lock is held. */
 void event_ask_locked(struct event_owner *o);
 /* Give r back, of which nothing is left to be done. No lock of the owner is held. */

@@ -62,13 +62,13 @@ static bool drop_one(struct event_owner *o)
 {
     ipl_t ipl = spin_lock(&o->lock);
     struct list *l = list_pop_head(&o->posted);
+    struct event_request *r = l ? list_entry(l, struct event_request, link)
+                                : event_next_ast_locked(o);
 
-    if (!l)
-        l = list_pop_head(&o->asts);
     spin_unlock(&o->lock, ipl);
-    if (l)
-        event_request_release(list_entry(l, struct event_request, link));
-    return l != NULL;
+    if (r)
+        event_request_release(r);
+    return r != NULL;
 }
 
 static void leave_clusters(struct event_owner *o)

@@ -108,6 +108,8 @@ void event_request_release(struct event_request *r)
 {
     struct event_owner *o = r->owner;
 
+    if (r == &o->forced) /* a part of the owner */
+        return;
     if (r->astadr)
         __atomic_fetch_sub(&o->nasts, 1, __ATOMIC_RELAXED);
     r->release(r);
@@ -256,6 +258,32 @@ cond_t event_declare_ast(struct event_owner *o, const struct event_ast *ast, uin
     return SS$_NORMAL;
 }
 
+/* A process that ends has dropped its ASTs, or is about to. */
+void event_force_ast(struct event_owner *o, const struct event_ast *ast)
+{
+    ipl_t ipl = spin_lock(&o->lock);
+
+    if (!o->forcing && !o->closed) {
+        o->forcing = true;
+        o->forced.owner = o;
+        o->forced.astadr = ast->routine;
+        o->forced.astprm = ast->parameter;
+        list_add_tail(&o->asts, &o->forced.link);
+        event_ask_locked(o);
+    }
+    spin_unlock(&o->lock, ipl);
+}
+
+struct event_request *event_next_ast_locked(struct event_owner *o)
+{
+    struct list *l = list_pop_head(&o->asts);
+    struct event_request *r = l ? list_entry(l, struct event_request, link) : NULL;
+
+    if (r == &o->forced)
+        o->forcing = false;
+    return r;
+}
+
 cond_t event_enable_asts(struct event_owner *o, bool enable)
 {
     ipl_t ipl = spin_lock(&o->lock);
@@ -281,8 +309,9 @@ bool event_take_ast(struct event_owner *o, struct event_ast *ast)
     if (!event_is_asked(o))
         return false;
     ipl = spin_lock(&o->lock);
-    if (!o->disabled && !o->active && o->target == thread_self() && !list_empty(&o->asts)) {
-        r = list_entry(list_pop_head(&o->asts), struct event_request, link);
+    if (!o->disabled && !o->active && o->target == thread_self())
+        r = event_next_ast_locked(o);
+    if (r) {
         *ast = (struct event_ast){r->astadr, r->astprm};
         __atomic_store_n(&o->active, true, __ATOMIC_RELAXED);
         event_ask_locked(o);

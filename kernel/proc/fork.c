@@ -69,6 +69,7 @@ void process_copy_identity(struct process *to, struct process *from)
     to->ast_return = __atomic_load_n(&from->ast_return, __ATOMIC_RELAXED);
     to->exit_routine = from->exit_routine;
     to->kin.limits = from->kin.limits;
+    to->kin.limits.subprocesses = kin_subprocess_limit(from);
     to->kin.base = __atomic_load_n(&from->kin.base, __ATOMIC_RELAXED);
     memcpy(to->name, from->name, sizeof(to->name));
     to->program = program_path_ref(from->program);

@@ -35,6 +35,11 @@ void kin_job_free(struct job *j)
         npp_free_charged(j, sizeof(*j), j->account);
 }
 
+uint32_t kin_subprocess_limit(const struct process *p)
+{
+    return p->kin.job ? p->kin.job->limit + 1 : p->kin.limits.subprocesses;
+}
+
 /* p leaves its job. Returns it if p was the last member, for the caller to free without the
  * lock. */
 static struct job *leave_job_locked(struct process *p)
@@ -58,7 +63,7 @@ cond_t kin_charge(void)
 
     if (unlikely(!self->kin.job)) {
         spin_unlock(&process_lock, ipl);
-        if (!(made = job_alloc(self->pid, 0)))
+        if (!(made = job_alloc(self->pid, self->kin.limits.subprocesses)))
             return SS$_INSFMEM;
         ipl = spin_lock(&process_lock);
         if (!self->kin.job) { /* no other thread has made one meanwhile */
@@ -149,11 +154,13 @@ struct event_request *kin_end_locked(struct process *p, struct job **last)
 
 uint32_t kin_final_status(const struct process *p, uint32_t status)
 {
-    uint32_t told = __atomic_load_n(&p->kin.final_status, __ATOMIC_RELAXED);
+    uint64_t told = __atomic_load_n(&p->kin.final_status, __ATOMIC_RELAXED);
 
     switch (status & 0x7F) {
     case 0:
-        return told ? told : cond_value(status >> 8 & 0xFF ? SS$_ABORT : SS$_NORMAL);
+        if (told & KIN_STATUS_GIVEN)
+            return (uint32_t)told;
+        return cond_value(status >> 8 & 0xFF ? SS$_ABORT : SS$_NORMAL);
     case SIGSEGV:
     case SIGBUS:
         return cond_value(SS$_ACCVIO);

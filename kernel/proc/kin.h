@@ -1,7 +1,8 @@
 /*
  * What binds processes that $CREPRC has made to others: a subprocess has an owner, with which it
  * ends, and both are members of a job, whose limit of subprocesses they share. A detached process
- * is the master of a job of its own. fork makes neither: its children have a parent (process.h).
+ * is the master of a job of its own. fork makes neither: its children have a parent (process.h),
+ * and when they make subprocesses, a job of their own with the limit of their parent's.
  *
  * Part of struct process. Everything here is protected by the table lock, except where it says
  * otherwise.
@@ -30,23 +31,34 @@ struct job {
 struct kin_limits {
     uint32_t asts, timers; /* ASTLM, TQELM */
     struct qio_limits io;  /* BIOLM, BYTLM */
+    uint32_t subprocesses; /* PRCLM + 1 of the job that it makes when it needs one: a child of fork
+                              has that of its parent's job */
 };
 
 struct kin {
     struct process *owner;    /* NULL: it has none, or that has ended */
     struct list subprocesses; /* of `owned` */
     struct list owned;
-    uint32_t count;             /* of subprocesses */
-    struct job *job;            /* NULL: it never had a subprocess, and is none */
-    bool is_subprocess, named;  /* constant; named: exec leaves its name alone */
-    uint8_t base;               /* base priority + 1; 0: as its nice value says */
-    uint32_t flags;             /* PRC$M_*; constant */
+    uint32_t count;            /* of subprocesses */
+    struct job *job;           /* NULL: it never had a subprocess, and is none */
+    bool is_subprocess, named; /* constant; named: exec leaves its name alone */
+    bool nameless;       /* it ends, and its name is free for others; what it has used is recorded
+                            with the name all the same */
+    bool resume_pending; /* $RESUME when it was not suspended: the next $SUSPND has no effect */
+    uint8_t base;        /* base priority + 1; 0: as its nice value says */
+    uint32_t flags;      /* PRC$M_*; constant */
     struct mailbox_number told; /* the mailbox that is told of its end; constant once it runs */
     struct kin_limits limits;   /* constant */
-    uint32_t final_status;      /* condition value of its program, 0: none; atomic */
+    uint64_t final_status; /* KIN_STATUS_GIVEN and the condition value of its program, which may be
+                              0; 0: it has given none. Atomic */
     struct event_request *completion; /* of the owner, completed when it has ended; or NULL */
 };
 
+#define KIN_STATUS_GIVEN (1ul << 32)
+
+/* The number of subprocesses that the job of p may have, PRCLM, + 1; 0: as the parameter says. Own
+ * threads if they are alone, or table lock held. */
+uint32_t kin_subprocess_limit(const struct process *p);
 /* A new structure, which is zero so far. */
 void kin_init(struct kin *k);
 /* Charge the current process's job, which is made if there is none, for one subprocess more.

@@ -246,6 +246,15 @@ bool signal_send(struct process *p, const struct signal_info *info)
     return open;
 }
 
+bool signal_is_stopping(struct process *p)
+{
+    ipl_t ipl = spin_lock(&p->sig->lock);
+    bool stopping = p->sig->stopped || (p->sig->pending.set & STOPS);
+
+    spin_unlock(&p->sig->lock, ipl);
+    return stopping;
+}
+
 uint32_t signal_close(struct sighand *s, uint32_t status)
 {
     ipl_t ipl = spin_lock(&s->lock);

@@ -50,7 +50,7 @@ void termination_fill(struct termination *m, const struct accounting_record *r)
     memset(m->account, ' ', sizeof(m->account));
 }
 
-void termination_send(const struct process *p, uint32_t status)
+void termination_send(struct process *p, uint32_t status)
 {
     struct cpu_time used = process_cpu_time(p);
     struct accounting_record r = {.number = 0};
@@ -60,6 +60,7 @@ void termination_send(const struct process *p, uint32_t status)
     accounting_note_locked(p, kin_final_status(p, status), status, used, &r);
     r.job = accounting_job_locked(p);
     r.owner = p->kin.owner ? p->kin.owner->pid : 0;
+    p->kin.nameless = true;
     spin_unlock(&process_lock, ipl);
     termination_fill(&m, &r);
     /* Without a mailbox, or room in it, nobody is told. */

@@ -30,7 +30,8 @@ _Static_assert(sizeof(struct termination) == 84, "ACC$K_TERMLEN");
 void termination_fill(struct termination *m, const struct accounting_record *r);
 
 /* p, whose last thread calls this, ends with this status as wait4 returns it: send the message, if
- * the mailbox has room for it. p has left its address space (accounting.h). IPL 0, no locks. */
-void termination_send(const struct process *p, uint32_t status);
+ * the mailbox has room for it. p has left its address space (accounting.h). Before that it gives up
+ * its name, so who reads the message can make a process of that name. IPL 0, no locks. */
+void termination_send(struct process *p, uint32_t status);
 
 #endif

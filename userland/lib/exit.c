@@ -163,4 +163,5 @@ void mega$end(unsigned status)
     exit(severity <= STS$K_SEVERE ? exit_status[severity] : EXIT_FAILURE);
 }
 
-int sys$exit(unsigned int code) { mega$end(code ? code : SS$_NORMAL); }
+/* 0 is a condition value too, a warning without a message of its own. */
+int sys$exit(unsigned int code) { mega$end(code); }

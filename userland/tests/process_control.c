@@ -6,6 +6,7 @@
  * them, by number and by name; many at the same moment.
  */
 #include <descrip.h>
+#include <jpidef.h>
 #include <lib$routines.h>
 #include <signal.h>
 #include <ssdef.h>
@@ -94,12 +95,19 @@ static void deletes(void)
     }
 }
 
+static int asts_left(unsigned int pid)
+{
+    int code = JPI$_ASTCNT, left = -1;
+
+    return lib$getjpi(&code, &pid, 0, &left) & 1 ? left : -1;
+}
+
 static void forces(void)
 {
     static const enum kind kinds[] = {COMPUTES, WAITS, HIBERNATES};
     unsigned int id;
     pid_t pid;
-    int more;
+    int again = 0, left;
 
     for (int i = 0; i < 3; i++) {
         id = (unsigned)(pid = start(kinds[i]));
@@ -111,14 +119,20 @@ static void forces(void)
     is(end_of(pid), 4, "that its parent sees");
     is(shared[4], 0x10000000 | SS$_INSFLPGS, "and its exit handler");
     id = (unsigned)(pid = start(NO_ASTS));
+    left = asts_left(id);
     is_status(sys$forcex(&id, 0, SS$_NORMAL), SS$_NORMAL, "one that takes no ASTs");
-    for (more = 0; sys$forcex(&id, 0, SS$_NORMAL) == SS$_NORMAL && more < 100000; more++)
-        ;
-    is_status(sys$forcex(&id, 0, SS$_NORMAL), SS$_EXQUOTA, "%d times more, then no more", more);
+    for (int i = 0; i < 1000; i++)
+        again += sys$forcex(&id, 0, SS$_ABORT) == SS$_NORMAL;
+    is(again, 1000, "that is already to exit");
+    is(asts_left(id), left, "none of its ASTs is taken for it");
     usleep(20000);
     is(waitpid(pid, NULL, WNOHANG), 0, "goes on");
     shared[2] = 1;
-    is(end_of(pid), 0, "until it takes them");
+    is(end_of(pid), 0, "until it takes them, with what the first one asked for");
+    id = (unsigned)(pid = start(WAITS));
+    is_status(sys$forcex(&id, 0, 0), SS$_NORMAL, "with the condition value 0");
+    is(end_of(pid), 1, "which is a warning");
+    is(shared[4], 0, "and is told its exit handler");
     id = (unsigned)(pid = fork());
     if (!pid) {
         execl("/bin/sleep", "sleep", "1000", NULL);
@@ -143,6 +157,13 @@ static void suspends(void)
     int before, status;
 
     is_status(sys$resume(&id), SS$_NORMAL, "one that is not suspended");
+    is_status(sys$resume(&id), SS$_NORMAL, "twice");
+    is_status(sys$suspnd(&id), SS$_NORMAL, "that is remembered once:");
+    before = shared[1];
+    for (int i = 0; i < 1000 && shared[1] == before; i++)
+        usleep(1000);
+    ok(shared[1] != before && waitpid(pid, &status, WNOHANG | WUNTRACED) == 0,
+       "the next suspension has no effect");
     is_status(sys$suspnd(&id), SS$_NORMAL, "suspended");
     ok(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "it stands still");
     before = shared[1];

@@ -218,7 +218,8 @@ void creation_start(void *arg)
 
     creation_free(x);
     if (status != SS$_NORMAL) {
-        __atomic_store_n(&process_self()->kin.final_status, cond_value(status), __ATOMIC_RELAXED);
+        __atomic_store_n(&process_self()->kin.final_status, KIN_STATUS_GIVEN | cond_value(status),
+                         __ATOMIC_RELAXED);
         process_exit(4u << 8);
     }
     process_begin_user(hibernate);

@@ -116,24 +116,33 @@ static cond_t read_quotas(struct process_plan *n, vaddr_t at)
 
 /* Nobody gives larger quotas than his own, unless he may make processes for others: a process that
  * was given small ones gets no larger ones by a process that it makes. What the list does not name
- * is the parameter's, and no more than the caller's. */
+ * is the parameter's, and no more than the caller's. PRCLM, as everywhere raised by one so that 0
+ * is none given, is looked at where it has an effect: a subprocess shares its owner's. */
 static cond_t check_quotas(struct process_plan *n)
 {
-    const struct kin_limits *own = &process_self()->kin.limits;
-    const struct {
+    const struct process *self = process_self();
+    const struct kin_limits *own = &self->kin.limits;
+    struct {
         uint32_t *given, own;
         enum sysparam_id usual;
+        uint32_t raised;
     } quotas[] = {
-        {&n->limits.asts, own->asts, SYSPARAM_PQL_DASTLM},
-        {&n->limits.timers, own->timers, SYSPARAM_PQL_DTQELM},
-        {&n->limits.io.bytes, own->io.bytes, SYSPARAM_PQL_DBYTLM},
-        {&n->limits.io.requests, own->io.requests, SYSPARAM_PQL_DBIOLM},
+        {&n->limits.asts, own->asts, SYSPARAM_PQL_DASTLM, 0},
+        {&n->limits.timers, own->timers, SYSPARAM_PQL_DTQELM, 0},
+        {&n->limits.io.bytes, own->io.bytes, SYSPARAM_PQL_DBYTLM, 0},
+        {&n->limits.io.requests, own->io.requests, SYSPARAM_PQL_DBIOLM, 0},
+        {&n->subprocesses, 0, SYSPARAM_PQL_DPRCLM, 1},
     };
+    unsigned count = ARRAY_SIZE(quotas) - (n->detached ? 0 : 1);
+    ipl_t ipl;
 
     if (n->detached && (process_privileges(process_self()) & PRV_IMPERSONATE))
         return SS$_NORMAL;
-    for (unsigned i = 0; i < ARRAY_SIZE(quotas); i++) {
-        uint32_t usual = (uint32_t)sysparam(quotas[i].usual);
+    ipl = spin_lock(&process_lock); /* another thread may be making the job */
+    quotas[ARRAY_SIZE(quotas) - 1].own = kin_subprocess_limit(self);
+    spin_unlock(&process_lock, ipl);
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t usual = (uint32_t)sysparam(quotas[i].usual) + quotas[i].raised;
         uint32_t most = quotas[i].own ? quotas[i].own : usual;
 
         if (*quotas[i].given > most)

@@ -113,7 +113,8 @@ static void note_quotas(const struct process *p, struct facts *f)
     f->master = k->job ? k->job->master : p->pid;
     f->subprocesses = k->count;
     f->job_subprocesses = k->job ? k->job->count : 0;
-    f->job_limit = k->job ? k->job->limit : (uint32_t)sysparam(SYSPARAM_PQL_DPRCLM);
+    f->job_limit = kin_subprocess_limit(p) ? kin_subprocess_limit(p) - 1
+                                           : (uint32_t)sysparam(SYSPARAM_PQL_DPRCLM);
     f->flags = k->flags;
     f->told = k->told.unit;
 }

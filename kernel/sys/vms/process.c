@@ -14,7 +14,6 @@
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/items.h"
 #include "kernel/sys/vms/target.h"
-#include "mm/pool/pool_charged.h"
 
 /* A UIC follows the effective ids. A process whose real or saved user is another one acts for that
    user for a while, and is protected from him as from kill(): by whose process it really is. */
@@ -71,41 +70,61 @@ cond_t vms_delprc(uint64_t pidadr, uint64_t prcnam)
     return vms_control(pidadr, prcnam, send, SIGKILL);
 }
 
-/* $SUSPND(pidadr, prcnam, flags), $RESUME(pidadr, prcnam): as $DELPRC. One that is not suspended is
-   resumed without effect. */
+/* A $RESUME that came before this $SUSPND has cancelled it. */
+static cond_t suspend(struct process *p, uint64_t unused)
+{
+    (void)unused;
+    if (!p->kin.resume_pending)
+        return send(p, SIGSTOP);
+    p->kin.resume_pending = false;
+    return SS$_NORMAL;
+}
+
+/* All that suspend and resume a process hold the table lock, and a stop that was sent is either
+   pending or taken: so between the question and the signal it is neither lost nor begun. */
+static cond_t resume(struct process *p, uint64_t unused)
+{
+    (void)unused;
+    if (!signal_is_stopping(p))
+        p->kin.resume_pending = true;
+    return send(p, SIGCONT);
+}
+
+/* $SUSPND(pidadr, prcnam, flags), $RESUME(pidadr, prcnam): as $DELPRC. If the process is not
+   suspended, the next $SUSPND has no effect; several such $RESUME count as one. */
 cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam)
 {
-    return vms_control(pidadr, prcnam, send, SIGSTOP);
+    return vms_control(pidadr, prcnam, suspend, 0);
 }
 cond_t vms_resume(uint64_t pidadr, uint64_t prcnam)
 {
-    return vms_control(pidadr, prcnam, send, SIGCONT);
+    return vms_control(pidadr, prcnam, resume, 0);
 }
 
 /* The AST is queued under the table lock, under which exec forgets the routine and then drops the
-   ASTs of the old program: it reaches no other program. */
+   ASTs of the old program: it reaches no other program. It is one that each process has for this,
+   so that neither quotas nor memory of the caller or the process keep it from exiting. */
 static cond_t force_exit(struct process *p, uint64_t code)
 {
     const struct event_ast ast = {.routine = p->exit_routine, .parameter = (uint32_t)code};
     struct event_owner *o;
-    cond_t status;
 
     if (!ast.routine)
         return send(p, SIGTERM);
     if (!(o = process_events_of_locked(p)))
         return SS$_INSFMEM;
-    status = event_declare_ast(o, &ast, pool_account());
+    event_force_ast(o, &ast);
     event_owner_unref(o);
-    return status;
+    return SS$_NORMAL;
 }
 
 /*
  * $FORCEX(pidadr, prcnam, code): the process calls $EXIT with that condition value, when it can
  * take an AST. A program without that library gets SIGTERM.
  *
- *   SS$_NORMAL, SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO
- *   SS$_EXQUOTA   it has as many ASTs outstanding as it may have
- *   SS$_INSFMEM
+ *   SS$_NORMAL    also if an earlier exit has not begun yet, with whose condition value it ends
+ *   SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO
+ *   SS$_INSFMEM   the process has no events yet, and there is no memory for them
  */
 cond_t vms_forcex(uint64_t pidadr, uint64_t prcnam, uint64_t code)
 {
@@ -124,7 +143,7 @@ static enum process_visit compare(struct process *p, void *arg)
 {
     struct namesake *n = arg;
 
-    n->found = p != n->self && p->state == PROCESS_LIVE &&
+    n->found = p != n->self && p->state == PROCESS_LIVE && !p->kin.nameless &&
                process_uic_group(p) == process_uic_group(n->self) &&
                strncmp(p->name, n->name, sizeof(p->name)) == 0;
     return n->found ? PROCESS_STOP : PROCESS_NEXT;
@@ -183,6 +202,7 @@ cond_t mega_sys_exit_routine(uint64_t address)
 /* The C library: the program ends with this condition value. SS$_NORMAL. */
 cond_t mega_sys_final_status(uint64_t status)
 {
-    __atomic_store_n(&process_self()->kin.final_status, (uint32_t)status, __ATOMIC_RELAXED);
+    __atomic_store_n(&process_self()->kin.final_status, KIN_STATUS_GIVEN | (uint32_t)status,
+                     __ATOMIC_RELAXED);
     return SS$_NORMAL;
 }

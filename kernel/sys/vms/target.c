@@ -28,14 +28,14 @@ struct search {
 };
 
 /* Of the processes with the name, select the one with the lowest number. A zombie is not a process
-   in the sense of OpenVMS. */
+   in the sense of OpenVMS, and one whose end was told has no name any more. */
 static enum process_visit consider(struct process *p, void *arg)
 {
     struct search *s = arg;
     bool fits = process_uic_group(p) == process_uic_group(s->self) &&
                 strncmp(p->name, s->t->name, sizeof(p->name)) == 0;
 
-    if (fits && p->state == PROCESS_LIVE && (!s->found || p->pid < s->found))
+    if (fits && p->state == PROCESS_LIVE && !p->kin.nameless && (!s->found || p->pid < s->found))
         s->found = p->pid;
     return PROCESS_NEXT;
 }
