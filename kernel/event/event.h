@@ -215,7 +215,7 @@ cond_t event_hibernate(struct event_owner *o, bool *interrupted);
 void event_wake(struct event_owner *o);
 /* $SCHDWK: wake o when clock_ns() reaches the deadline and, unless interval is 0, every so many ns
  * from then on, but not more often than EVENT_INTERVAL_NS. `by`: the owner whose limits are
- * charged. SS$_NORMAL, SS$_EXQUOTA, SS$_INSFMEM. */
+ * charged. SS$_NORMAL, SS$_EXQUOTA, SS$_INSFMEM; SS$_NONEXPR: its process has ended. */
 #define EVENT_INTERVAL_NS 10000000u
 cond_t event_schedule_wake(struct event_owner *o, struct event_owner *by, uint64_t deadline,
                            uint64_t interval, uint16_t account);

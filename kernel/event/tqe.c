@@ -218,11 +218,11 @@ cond_t event_schedule_wake(struct event_owner *o, struct event_owner *by, uint64
     if (!t)
         return status;
     t->interval = interval ? MAX(interval, (uint64_t)EVENT_INTERVAL_NS) : 0;
-    if (!start(t, deadline)) {
-        discharge(t);
-        tqe_free(t);
-    }
-    return SS$_NORMAL;
+    if (start(t, deadline))
+        return SS$_NORMAL;
+    discharge(t);
+    tqe_free(t);
+    return SS$_NONEXPR;
 }
 
 /* ---- cancelling, and timers of CPU time that have expired ---- */

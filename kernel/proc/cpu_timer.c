@@ -76,6 +76,8 @@ static void check_limit_locked(struct process *p, uint64_t used_ns)
     uint64_t second = used_ns / NS_PER_SECOND, soft = rlimit_soft(p, RLIMIT_CPU);
 
     if (second >= MAX(__atomic_load_n(&p->limits[RLIMIT_CPU].hard, __ATOMIC_RELAXED), 1ul)) {
+        if (!p->sig->ending)
+            p->cpu_timers.exceeded = true;
         send_locked(p, SIGKILL);
     } else if (second >= MAX(soft, 1ul) && second >= p->cpu_timers.warned_s) {
         p->cpu_timers.warned_s = second + 1;

@@ -25,6 +25,8 @@ struct cpu_timers {
     struct {
         uint64_t at, every;
     } timer[CPU_TIMERS];
+    bool exceeded;     /* it ends because it has reached the hard limit: set under the signal lock,
+                          read by its last thread */
     uint64_t warned_s; /* the second of CPU time for which SIGXCPU was sent, plus 1; signal lock */
     bool watched;      /* atomic: there is a timer or a limit */
 };

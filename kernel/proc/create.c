@@ -29,6 +29,12 @@ static void set_limits(struct process *c, const struct process_plan *n)
     c->kin.limits = n->limits;
 }
 
+static uint8_t home_of(const struct process_plan *n)
+{
+    return n->home_rad ? (uint8_t)(n->home_rad - 1)
+                       : __atomic_load_n(&thread_self()->home_rad, __ATOMIC_RELAXED);
+}
+
 /* A structure with everything but a thread; NULL: memory is short, or (*err -EAGAIN) there are too
  * many processes. */
 static struct process *build(const struct process_plan *n, int *err)
@@ -54,7 +60,7 @@ static struct process *build(const struct process_plan *n, int *err)
     c->sig = sighand_create();
     c->names = n->detached ? lnm_space_create() : lnm_space_fork(self->names);
     if (c->files && c->sig && c->names && (!n->detached || kin_make_job(c, n->subprocesses)))
-        c->aspace = aspace_create(__atomic_load_n(&thread_self()->home_rad, __ATOMIC_RELAXED));
+        c->aspace = aspace_create(home_of(n));
     if (c->aspace)
         return c;
     *err = -ENOMEM;
@@ -76,6 +82,7 @@ cond_t process_create(const struct process_plan *n, struct process **p, struct t
         return SS$_INSFMEM;
     }
     (*t)->affinity = thread_self()->affinity;
+    (*t)->home_rad = home_of(n);
     thread_set_root(*t, c->aspace->pt.root.n, &c->aspace->pt.loaded);
     process_add_first(c, *t);
     process_join_user_group(c, *t);

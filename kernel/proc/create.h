@@ -17,6 +17,7 @@ struct process_plan {
     bool keep_files; /* it gets the current process's descriptors, else none */
     uint32_t subprocesses;       /* PRCLM + 1 of a detached process, 0: the parameter's */
     uint64_t privileges;         /* PRV_*: all that it has */
+    uint32_t home_rad;           /* domain + 1; 0: that of the current thread */
     uint64_t files, cpu_seconds; /* at most so many; 0: as the current process */
     /* Of struct kin: */
     uint32_t flags;

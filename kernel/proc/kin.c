@@ -171,6 +171,6 @@ uint32_t kin_final_status(const struct process *p, uint32_t status)
     case SIGXCPU:
         return cond_value(SS$_EXCPUTIM);
     default:
-        return cond_value(SS$_ABORT);
+        return cond_value(p->cpu_timers.exceeded ? SS$_EXCPUTIM : SS$_ABORT);
     }
 }

@@ -50,9 +50,9 @@ int sys$setpri(unsigned int *pidadr, void *prcnam, unsigned int pri, unsigned in
 int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, void *error,
                struct _generic_64 *prvadr, void *quota, void *prcnam, unsigned int baspri,
                unsigned int uic, unsigned short mbxunt, unsigned int stsflg, void *itmlst,
-               void *node)
+               void *node, unsigned int home_rad)
 {
     return BLOCK(VMS_CREPRC, (quad)pidadr, (quad)image, (quad)input, (quad)output, (quad)error,
                  (quad)prvadr, (quad)quota, (quad)prcnam, baspri, uic, mbxunt, stsflg, (quad)itmlst,
-                 (quad)node);
+                 (quad)node, home_rad);
 }

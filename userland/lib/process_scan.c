@@ -29,18 +29,19 @@
     (PSCAN$M_GEQ | PSCAN$M_GTR | PSCAN$M_LEQ | PSCAN$M_LSS | PSCAN$M_EQL | PSCAN$M_NEQ)
 #define SAME_OR_NOT (PSCAN$M_EQL | PSCAN$M_NEQ)
 
-enum kind { NUMBER, MASK, TEXT, CONTROL };
+/* HALF: a number of 16 bits, the low ones of the value. */
+enum kind { NUMBER, HALF, MASK, TEXT, CONTROL };
 
 static const struct subject {
     unsigned short code, item;
     enum kind kind;
 } subjects[] = {
     {PSCAN$_CURPRIV, JPI$_CURPRIV, MASK},
-    {PSCAN$_GRP, JPI$_GRP, NUMBER},
+    {PSCAN$_GRP, JPI$_GRP, HALF},
     {PSCAN$_JOBPRCCNT, JPI$_JOBPRCCNT, NUMBER},
     {PSCAN$_JOBTYPE, JPI$_JOBTYPE, NUMBER},
     {PSCAN$_MASTER_PID, JPI$_MASTER_PID, NUMBER},
-    {PSCAN$_MEM, JPI$_MEM, NUMBER},
+    {PSCAN$_MEM, JPI$_MEM, HALF},
     {PSCAN$_MODE, JPI$_MODE, NUMBER},
     {PSCAN$_NODENAME, JPI$_NODENAME, TEXT},
     {PSCAN$_OWNER, JPI$_OWNER, NUMBER},
@@ -138,6 +139,7 @@ static unsigned int flags_of(enum kind kind)
 {
     static const unsigned int allowed[] = {
         [NUMBER] = RELATIONS,
+        [HALF] = RELATIONS,
         [MASK] = SAME_OR_NOT | PSCAN$M_BIT_ALL | PSCAN$M_BIT_ANY,
         [TEXT] = SAME_OR_NOT | PSCAN$M_PREFIX_MATCH | PSCAN$M_WILDCARD | PSCAN$M_CASE_BLIND,
         [CONTROL] = 0,
@@ -174,6 +176,8 @@ static int read_criterion(const struct entry *e, struct criterion *c)
         memcpy(&c->number, (const void *)(uintptr_t)e->value, sizeof(c->number));
     } else if (e->length != 0) {
         return SS$_IVBUFLEN;
+    } else {
+        c->number &= s->kind == HALF ? 0xFFFF : 0xFFFFFFFF;
     }
     return SS$_NORMAL;
 }
@@ -339,6 +343,7 @@ static bool fits(const struct criterion *c, const struct fact *f)
 {
     switch (c->subject->kind) {
     case NUMBER:
+    case HALF:
         return number_fits(c, f->number);
     case MASK:
         return mask_fits(c, f->number);

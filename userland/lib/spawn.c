@@ -112,7 +112,7 @@ static int create(const struct command *c, const void *input, const void *output
         unsigned char type, class;
         const char *text;
     } image = {(unsigned short)strlen(c->image), 14, 1, c->image};
-    quad block[] = {15,
+    quad block[] = {16,
                     (quad)pid,
                     (quad)&image,
                     (quad)input,
@@ -122,6 +122,7 @@ static int create(const struct command *c, const void *input, const void *output
                     0,
                     (quad)name,
                     4,
+                    0,
                     0,
                     0,
                     0,

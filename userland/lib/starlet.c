@@ -17,6 +17,7 @@
 #undef sys$crmpsc_gpfn_64
 #undef sys$mgblsc_gpfn_64
 #undef sys$crmpsc_gpfile_64
+#undef sys$crelnt
 
 void (*mega$service_hook)(const char *service, int status);
 
@@ -216,10 +217,11 @@ int sys$crelnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *ac
 }
 
 int sys$crelnt(unsigned int *attr, void *resnam, unsigned short *reslen, unsigned int *quota,
-               unsigned short *promsk, void *tabnam, void *partab, unsigned char *acmode)
+               unsigned short *promsk, void *tabnam, void *partab, unsigned char *acmode,
+               unsigned int uic)
 {
     return BLOCK(VMS_CRELNT, (quad)attr, (quad)resnam, (quad)reslen, (quad)quota, (quad)promsk,
-                 (quad)tabnam, (quad)partab, (quad)acmode);
+                 (quad)tabnam, (quad)partab, (quad)acmode, uic);
 }
 
 int sys$dellnm(void *tabnam, void *lognam, unsigned char *acmode)

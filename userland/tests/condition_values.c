@@ -85,12 +85,12 @@ static void blocks(void)
         {"sys$crmpsc_gpfile_64", VMS_CRMPSC_GPFILE_64, 10, 12},
         {"sys$getjpi", VMS_GETJPI, 4, 7},
         {"sys$getsyi", VMS_GETSYI, 4, 7},
-        {"sys$crelnt", VMS_CRELNT, 7, 8},
+        {"sys$crelnt", VMS_CRELNT, 7, 9},
         {"sys$crembx", VMS_CREMBX, 2, 9},
         {"sys$qio", VMS_QIO, 3, 12},
         {"sys$getdvi", VMS_GETDVI, 4, 8},
         {"sys$create_bufobj_64", VMS_CREATE_BUFOBJ_64, 7, 7},
-        {"sys$creprc", VMS_CREPRC, 12, 15},
+        {"sys$creprc", VMS_CREPRC, 12, 16},
     };
 
     for (unsigned i = 0; i < sizeof(services) / sizeof(services[0]); i++) {

@@ -8,6 +8,7 @@
 #include <descrip.h>
 #include <iledef.h>
 #include <jpidef.h>
+#include <prcdef.h>
 #include <psldef.h>
 #include <ssdef.h>
 #include <starlet.h>
@@ -161,6 +162,30 @@ static void at_home(int rad)
     munmap(p, bytes);
 }
 
+/* $CREPRC from a process with home 2: the domain counts only with the flag for it. */
+static void created(void)
+{
+    static const struct {
+        unsigned flags, rad, home;
+    } ways[] = {{0, 1, 2}, {PRC$M_HOME_RAD, 1, 1}, {PRC$M_HOME_RAD, 0, 0}};
+    struct dsc$descriptor_s image = {10, DSC$K_DTYPE_T, DSC$K_CLASS_S, (char *)"/bin/sleep"};
+    uint32_t rad;
+    ILE3 items[] = {{4, JPI$_HOME_RAD, &rad, 0}, {0, 0, 0, 0}};
+    unsigned pid;
+
+    for (int i = 0; i < 3; i++) {
+        is_status(sys$creprc(&pid, &image, 0, 0, 0, 0, 0, 0, 4, 0, 0, PRC$M_HIBER | ways[i].flags,
+                             0, 0, ways[i].rad),
+                  SS$_NORMAL, "a process, flags %x, domain %u", ways[i].flags, ways[i].rad);
+        rad = 99;
+        sys$getjpiw(0, &pid, 0, items, 0, 0, 0);
+        is(rad, ways[i].home, "its home");
+        sys$delprc(&pid);
+    }
+    is_status(sys$creprc(&pid, &image, 0, 0, 0, 0, 0, 0, 4, 0, 0, PRC$M_HOME_RAD, 0, 0, DOMAINS),
+              SS$_BADRAD, "nor a process in a domain that there is not");
+}
+
 static void inherited(const char *me)
 {
     uint32_t rad = 99;
@@ -190,6 +215,7 @@ static void inherited(const char *me)
     is(WEXITSTATUS(status), 1, "rad 1 COMMAND runs a command in domain 1");
     sys$getjpiw(0, 0, 0, items, 0, 0, 0);
     is(rad, 2, "JPI$_HOME_RAD");
+    created();
     is(home(DOMAINS), SS$_BADRAD, "there is no domain %d", DOMAINS);
     is(home(~0UL), SS$_BADRAD, "there is no domain -1");
     is(self().home_rad, 2, "a refused call does not change the home");

@@ -347,6 +347,8 @@ static void tables(void)
     unsigned bad_flags = 0x100, fine = 0;
     unsigned char bad_mode = 9;
 
+    is_status(sys$crelnt(NULL, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), NULL, 1 << 16 | 4),
+              SS$_BADPARAM, "$CRELNT takes no UIC");
     is_status(sys$crelnt(&bad_flags, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), NULL),
               SS$_BADPARAM, "unknown flags are refused");
     is_status(sys$crelnt(&fine, NULL, NULL, NULL, NULL, D("X"), D("LNM$JOB"), &bad_mode),

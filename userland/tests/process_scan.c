@@ -133,6 +133,13 @@ static void refusals(void)
     is(refused((ILE3[]){NAMED("", 0), END}), SS$_IVBUFLEN, "an empty name");
     is(refused((ILE3[]){{65, PSCAN$_PRCNAM, &context, 0}, END}), SS$_IVBUFLEN, "a long one");
     is(refused((ILE3[]){{4, PSCAN$_OWNER, &context, 0}, END}), SS$_IVBUFLEN, "a number with one");
+    is_selected(selected((ILE3[]){NAMED("SCAN", PSCAN$M_PREFIX_MATCH),
+                                  NUMBER(PSCAN$_OWNER, 1ul << 40 | (unsigned)getpid(), 0), END}),
+                "AB", "numbers have 32 bits");
+    is_selected(selected((ILE3[]){NAMED("SCAN", PSCAN$M_PREFIX_MATCH),
+                                  NUMBER(PSCAN$_GRP, 0xABCD0000 | getegid(), 0),
+                                  NUMBER(PSCAN$_MEM, 0xABCD0000 | geteuid(), 0), END}),
+                "AB", "group and member 16");
     is(refused((ILE3[]){NUMBER(99, 1, 0), END}), SS$_BADITMCOD, "no such item");
     is(refused((ILE3[]){NUMBER(PSCAN$_OWNER, 1, PSCAN$M_GEQ | PSCAN$M_EQL), END}), SS$_BADPARAM,
        "two relations");

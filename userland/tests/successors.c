@@ -1,5 +1,6 @@
 // TAP
-// RUN: -m 256M
+// RUN: -m 256M --smp 1
+// RUN: -m 256M --smp 2
 // RUN: -m 256M --smp 4
 /*
  * Ends of processes of $CREPRC, and what passes to the next ones: the name that is free when the
@@ -17,6 +18,7 @@
 #include <pqldef.h>
 #include <prcdef.h>
 #include <prvdef.h>
+#include <signal.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdlib.h>
@@ -91,6 +93,34 @@ static void detaches(void)
     _exit(0);
 }
 
+/* Fill a mailbox that nobody reads; with PRC$M_SSRWAIT it does not wait for room. */
+static void fills(void)
+{
+    struct _iosb iosb;
+    unsigned short chan;
+    unsigned written = 0;
+    int status;
+
+    sys$crembx(0, &chan, 100, 1000, 0, 0, 0, 0, 0);
+    alarm(20);
+    while ((status = sys$qiow(EFN$C_ENF, chan, IO$_WRITEVBLK | IO$M_NOW, &iosb, 0, 0, "a line",
+                              6)) == SS$_NORMAL &&
+           iosb.iosb$w_status == SS$_NORMAL)
+        written++;
+    tell((unsigned)status, written != 0);
+    _exit(0);
+}
+
+static void unheard(int sig) { (void)sig; }
+
+/* Use CPU time on and on, whatever signal says that there is no more. */
+static void computes(void)
+{
+    signal(SIGXCPU, unheard);
+    for (;;)
+        ;
+}
+
 static int run_as_subprocess(void)
 {
     char order[32] = "";
@@ -103,6 +133,10 @@ static int run_as_subprocess(void)
         forks_and_makes(1);
     if (strcmp(order, "detaches") == 0)
         detaches();
+    if (strcmp(order, "fills") == 0)
+        fills();
+    if (strcmp(order, "computes") == 0)
+        computes();
     if (strcmp(order, "exit_0") == 0)
         sys$exit(0);
     if (strcmp(order, "c_exit_0") == 0)
@@ -187,18 +221,21 @@ static void names_at_once(void)
 
 static void final_values(void)
 {
+    static const unsigned char second[] = {PQL$_CPULM, 100, 0, 0, 0, PQL$_LISTEND};
     static const struct {
         const char *order;
         unsigned want;
-    } ends[] = {{"exit_0", 0}, {"c_exit_0", SS$_NORMAL}, {"sleeper", 0}};
+    } ends[] = {
+        {"exit_0", 0}, {"c_exit_0", SS$_NORMAL}, {"sleeper", 0}, {"computes", SS$_EXCPUTIM}};
     STRING image = string(IMAGE);
     unsigned unit, pid;
     unsigned short chan = mailbox(&unit);
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         STRING in = string(orders(ends[i].order));
 
-        is_status(sys$creprc(&pid, &image, &in, 0, 0, 0, 0, 0, 4, 0, (unsigned short)unit),
+        is_status(sys$creprc(&pid, &image, &in, 0, 0, 0, i == 3 ? (void *)second : 0, 0, 4, 0,
+                             (unsigned short)unit),
                   SS$_NORMAL, "a process: %s", ends[i].order);
         if (i == 2) { /* when its program is there */
             usleep(100000);
@@ -235,6 +272,18 @@ static void limits_pass_on(void)
     }
 }
 
+static void no_waits(void)
+{
+    STRING image = string(IMAGE), in = string(orders("fills")), out = string("/tmp/filled");
+    unsigned pid, a, b;
+
+    is_status(sys$creprc(&pid, &image, &in, &out, 0, 0, 0, 0, 4, 0, 0, PRC$M_SSRWAIT), SS$_NORMAL,
+              "a process without resource waits");
+    told("/tmp/filled", &a, &b);
+    is(a, SS$_MBFULL, "is told that a mailbox is full");
+    is(b, 1, "when it is");
+}
+
 int main(void)
 {
     if (getppid() == 1 && jpi(0, JPI$_PID) != 1)
@@ -243,5 +292,6 @@ int main(void)
     names_at_once();
     final_values();
     limits_pass_on();
+    no_waits();
     return tap_done();
 }

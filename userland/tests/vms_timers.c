@@ -268,7 +268,7 @@ static void limits(void)
 
 static void hibernate(void)
 {
-    __int64 soon = -30 * MS, every = -20 * MS, positive = 20 * MS;
+    __int64 soon = -30 * MS, every = -20 * MS, positive = 20 * MS, past;
     long begin;
 
     is_status(sys$wake(NULL, NULL), SS$_NORMAL, "a process wakes itself");
@@ -290,6 +290,16 @@ static void hibernate(void)
     sys$hiber(); /* perhaps one that had come before it was cancelled */
     ok(now_ms() - begin < 5000, "it does not come any more, others do");
     sys$canwak(NULL, NULL);
+    sys$gettim(&past);
+    past -= 10000 * MS;
+    is_status(sys$schdwk(NULL, NULL, &past, &every), SS$_IVTIME,
+              "a time of day that has passed, and its repetition, too");
+    is_status(sys$schdwk(NULL, NULL, &past, &(__int64){-20000 * MS}), SS$_NORMAL,
+              "one whose repetition is to come");
+    sys$hiber();
+    sys$canwak(NULL, NULL);
+    is_status(sys$schdwk(NULL, NULL, &past, NULL), SS$_NORMAL, "or that has none");
+    sys$hiber();
     is_status(sys$schdwk(NULL, NULL, &soon, &positive), SS$_IVTIME, "a repetition is a delta time");
     is_status(sys$schdwk(NULL, NULL, NULL, NULL), SS$_ACCVIO, "a time is needed");
 }

@@ -12,6 +12,7 @@
 #include "kernel/proc/ast.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sched/group.h"
+#include "kernel/sched/rad.h"
 #include "kernel/sys/vms/args.h"
 #include "kernel/sys/vms/calls.h"
 #include "kernel/sys/vms/complete.h"
@@ -43,6 +44,7 @@ enum {
     STSFLG,
     ITMLST,
     NODE,
+    HOME_RAD,
     SPAWN, /* a struct mega_spawn; no argument of the manual */
     COUNT
 };
@@ -228,6 +230,19 @@ static cond_t read_flags(const uint64_t *a, struct creation *x, struct process_p
     return SS$_NORMAL;
 }
 
+/* A domain is a preference, which anybody may have (sched/rad.h): no privilege is needed. */
+static cond_t read_home_rad(const uint64_t *a, struct process_plan *n)
+{
+    uint32_t rad = (uint32_t)a[HOME_RAD];
+
+    if (!(n->flags & PRC$M_HOME_RAD))
+        return SS$_NORMAL;
+    if (rad >= rad_count)
+        return SS$_BADRAD;
+    n->home_rad = rad + 1;
+    return SS$_NORMAL;
+}
+
 static cond_t read_mailbox(uint64_t mbxunt, struct process_plan *n)
 {
     const struct mailbox_who who = vms_mailbox_identity();
@@ -279,6 +294,8 @@ static cond_t read_all(const uint64_t *a, struct mega_spawn *s, struct creation 
         status = read_quotas(n, a[QUOTA]);
     if (status == SS$_NORMAL)
         status = read_flags(a, x, n);
+    if (status == SS$_NORMAL)
+        status = read_home_rad(a, n);
     if (status == SS$_NORMAL)
         status = check_quotas(n);
     if (status == SS$_NORMAL)
@@ -412,7 +429,7 @@ static cond_t create(struct process_plan *n, struct creation *x, bool *taken, ui
 
 /*
  * $CREPRC(pidadr, image, input, output, error, prvadr, quota, prcnam, baspri, uic, mbxunt, stsflg,
- * itmlst, node).
+ * itmlst, node, home_rad): the last one counts with PRC$M_HOME_RAD.
  *
  *   SS$_NORMAL
  *   SS$_DUPLNAM     another process of the UIC group has this name
@@ -427,6 +444,7 @@ static cond_t create(struct process_plan *n, struct creation *x, bool *taken, ui
  *   SS$_NOPRIV      PRC$M_PSWAPM or PRC$M_NOACNT without the privilege of that name; the caller may
  *                   not write to the mailbox
  *   SS$_BADPARAM    there is no such priority
+ *   SS$_BADRAD      there is no such domain
  *   SS$_BADITMCOD   there is an item list, of which no item exists here
  *   SS$_NOSUCHNODE  another node than this one
  *   SS$_ACCVIO, SS$_INSFARG, SS$_TOO_MANY_ARGS, SS$_INSFMEM; of lib$spawn also SS$_EXASTLM,

@@ -435,7 +435,7 @@ static cond_t decode_table(const uint64_t *quota, const uint64_t *promsk,
 
 cond_t vms_crelnt(uint64_t block)
 {
-    enum { ATTR, RESNAM, RESLEN, QUOTA, PROMSK, TABNAM, PARTAB, ACMODE, COUNT };
+    enum { ATTR, RESNAM, RESLEN, QUOTA, PROMSK, TABNAM, PARTAB, ACMODE, UIC, COUNT };
     struct lnm_who who = vms_lnm_who();
     char name_buffer[NAME_MAX + 1], parent_buffer[NAME_MAX + 1], made[LNM$C_TABNAMLEN];
     struct lnm_table_request r = {.name = {"", 0}};
@@ -448,6 +448,8 @@ cond_t vms_crelnt(uint64_t block)
     if (status == SS$_NORMAL)
         status = decode_attributes(a[ATTR], LNM$M_NO_ALIAS | LNM$M_CONFINE | LNM$M_CREATE_IF,
                                    &r.attributes);
+    if (status == SS$_NORMAL && a[UIC]) /* no manual says what it would do */
+        status = SS$_BADPARAM;
     if (status == SS$_NORMAL && a[TABNAM])
         status = decode_name(a[TABNAM], name_buffer, &r.name, SS$_IVLOGNAM);
     if (status == SS$_NORMAL)

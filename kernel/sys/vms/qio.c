@@ -8,6 +8,7 @@
 #include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/iosbdef.h"
 #include "kernel/base/abi/megalith/devices.h"
+#include "kernel/base/abi/prcdef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/base/abi/statedef.h"
 #include "kernel/proc/ast.h"
@@ -34,13 +35,16 @@ static cond_t read_mailbox(struct qio_channel *c, const struct vms_qio *q)
     return c->readable ? mailbox_read(c, &q->who, &q->done, &r) : SS$_NOPRIV;
 }
 
+/* The flag of $CREPRC. */
+static bool without_waits(void) { return (process_self()->kin.flags & PRC$M_SSRWAIT) != 0; }
+
 static cond_t write_mailbox(struct qio_channel *c, const struct vms_qio *q, bool eof,
                             bool *interrupted)
 {
     const struct mailbox_write w = {.buffer = q->p[0],
                                     .length = (uint32_t)q->p[1],
                                     .now = q->modifiers & IO$M_NOW,
-                                    .norswait = q->modifiers & IO$M_NORSWAIT,
+                                    .norswait = (q->modifiers & IO$M_NORSWAIT) || without_waits(),
                                     .check = q->modifiers & IO$M_READERCHECK,
                                     .eof = eof};
     cond_t status;

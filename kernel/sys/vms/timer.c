@@ -137,11 +137,19 @@ static cond_t find(vaddr_t pidadr, vaddr_t prcnam, struct event_owner **o)
     return status;
 }
 
+/* Had a wake-up at this time of day been repeated by now? */
+static bool is_over(int64_t time, int64_t every)
+{
+    uint64_t now = VMS_EPOCH + clock_wall_ns() / UNIT_NS;
+
+    return time > 0 && every && (uint64_t)time + (0 - (uint64_t)every) < now;
+}
+
 /*
  * $SCHDWK(pidadr, prcnam, daytim, reptim).
  *
  *   SS$_NORMAL
- *   SS$_IVTIME    reptim is not a delta time
+ *   SS$_IVTIME    reptim is not a delta time; or the first repetition of a time of day has passed
  *   SS$_EXQUOTA   the caller has as many ASTs outstanding as it may have, or its user as many
  *                 timers
  *   SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_INSFMEM, SS$_ACCVIO
@@ -154,7 +162,7 @@ cond_t vms_schdwk(uint64_t pidadr, uint64_t prcnam, uint64_t daytim, uint64_t re
 
     if (status == SS$_NORMAL && reptim)
         status = time_in(reptim, &every);
-    if (status == SS$_NORMAL && every > 0)
+    if (status == SS$_NORMAL && (every > 0 || is_over(time, every)))
         status = SS$_IVTIME;
     if (status == SS$_NORMAL && !self)
         status = SS$_INSFMEM;

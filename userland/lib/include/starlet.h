@@ -96,7 +96,8 @@ int sys$crmpsc_gpfile_64(void *gs_name_64, struct _secid *ident_64, unsigned int
 
 int sys$crelnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *acmode, void *itmlst);
 int sys$crelnt(unsigned int *attr, void *resnam, unsigned short *reslen, unsigned int *quota,
-               unsigned short *promsk, void *tabnam, void *partab, unsigned char *acmode);
+               unsigned short *promsk, void *tabnam, void *partab, unsigned char *acmode,
+               unsigned int uic);
 int sys$dellnm(void *tabnam, void *lognam, unsigned char *acmode);
 int sys$trnlnm(unsigned int *attr, void *tabnam, void *lognam, unsigned char *acmode, void *itmlst);
 
@@ -117,6 +118,7 @@ int mega$control(unsigned int operation, unsigned __int64 a1, unsigned __int64 a
 #define sys$crmpsc_gpfn_64(...)   MEGA_UP_TO(13, sys$crmpsc_gpfn_64, (0, 0), __VA_ARGS__)
 #define sys$mgblsc_gpfn_64(...)   MEGA_UP_TO(10, sys$mgblsc_gpfn_64, (0), __VA_ARGS__)
 #define sys$crmpsc_gpfile_64(...) MEGA_UP_TO(12, sys$crmpsc_gpfile_64, (0, 0), __VA_ARGS__)
+#define sys$crelnt(...)           MEGA_UP_TO(9, sys$crelnt, (0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

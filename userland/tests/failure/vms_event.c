@@ -105,7 +105,7 @@ static long spawn(void)
     char *argv[] = {(char *)"sleep", (char *)"1000", 0};
     struct mega_spawn s = {(unsigned long)argv, 0, (unsigned long)&ended, EFN$C_ENF, 0, 0};
     unsigned long block[] = {
-        15, (unsigned long)&made, (unsigned long)&image, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0,
+        16, (unsigned long)&made, (unsigned long)&image, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0,
         0,  (unsigned long)&s};
 
     made = 0;

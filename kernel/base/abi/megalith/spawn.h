@@ -1,6 +1,6 @@
 /*
  * What lib$spawn tells $CREPRC besides the arguments of the manual: the address of this structure,
- * as the 15th. The process gets the caller's descriptors then, and the flag, the status and the AST
+ * as the 16th. The process gets the caller's descriptors then, and the flag, the status and the AST
  * follow its end.
  */
 #ifndef MEGALITH_SPAWN_H

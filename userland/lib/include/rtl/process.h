@@ -32,7 +32,7 @@ int sys$setpri(unsigned int *pidadr, void *prcnam, unsigned int pri, unsigned in
 int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, void *error,
                struct _generic_64 *prvadr, void *quota, void *prcnam, unsigned int baspri,
                unsigned int uic, unsigned short mbxunt, unsigned int stsflg, void *itmlst,
-               void *node);
+               void *node, unsigned int home_rad);
 /* A routine in an inner mode: SS$_NOCMKRNL and SS$_NOCMEXEC, whatever privileges the caller has,
  * because user programs have one mode here. */
 int sys$cmkrnl(int (*routin)(void), unsigned int *arglst);
@@ -65,7 +65,7 @@ int lib$spawn(const void *command_string, const void *input_file, const void *ou
 #define sys$setprn(...) MEGA_UP_TO(1, sys$setprn, (0), __VA_ARGS__)
 #define sys$setpri(...) MEGA_UP_TO(6, sys$setpri, (0, 0, 0, 0), __VA_ARGS__)
 #define sys$creprc(...) \
-    MEGA_UP_TO(14, sys$creprc, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), __VA_ARGS__)
+    MEGA_UP_TO(15, sys$creprc, (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), __VA_ARGS__)
 
 #ifdef __cplusplus
 }
