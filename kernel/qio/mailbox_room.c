@@ -3,7 +3,7 @@
  *
  * Room is given back wherever a message is freed: also as a request of a process that has ended is
  * posted, with the mailbox's lock held, or in an interrupt. The requests have a lock of their own
- * for that, of a higher rank and IPL. Because there can be many, they are posted by a timer, a few
+ * for that, of a higher rank and IPL. Because there can be many, they are posted by a timer, one
  * each time it expires, and by nobody who holds a lock.
  *
  * A request is posted when room comes after it was queued, and at once if no message takes any:
@@ -22,8 +22,7 @@
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/qio/mailbox_private.h"
 
-#define AT_ONCE  2u     /* requests that one expiry posts */
-#define BREAK_NS 50000u /* until the next expiry */
+#define BREAK_NS 20000u /* between one and the next */
 
 static void detach_locked(struct mailbox *b, struct io_request *r)
 {
@@ -52,16 +51,13 @@ static struct io_request *take_told(struct mailbox *b)
 static void tell(struct timer *t)
 {
     struct mailbox *b = container_of(t, struct mailbox, tell);
+    struct io_request *r = take_told(b);
 
-    for (unsigned i = 0; i < AT_ONCE; i++) {
-        struct io_request *r = take_told(b);
-
-        if (!r) { /* from here on another one may start the timer, with its own reference */
-            mailbox_unref(b);
-            return;
-        }
-        event_post(&r->event, 0);
+    if (!r) { /* from here on another one may start the timer, with its own reference */
+        mailbox_unref(b);
+        return;
     }
+    event_post(&r->event, 0);
     timer_start(t, clock_ns() + BREAK_NS);
 }
 
