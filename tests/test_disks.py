@@ -295,7 +295,7 @@ def test_cost_of_requests(disk: Path, program: str) -> None:
 
 
 def test_random_calls(tmp_path: Path) -> None:
-    """Random system calls that use the disk, too, by its name and by channels: it is overwritten."""
+    """Random system calls that use the disk, too, by its name: it is overwritten."""
     options = ["--disk", str(make_image(tmp_path / "vda"))]
     done = run_guest("/tests/syscall_fuzz", "3", "20", "1000", "4", "disk", smp=2, options=options)
     check_tap(done.expect(0).text)

@@ -11,10 +11,11 @@
 // RUNS: 1500
 /*
  * Item lists, descriptors and argument blocks of a hostile program: $CRELNM, $TRNLNM, $DELLNM,
- * $CRELNT, $GETJPI, $GETSYI and $GETDVI on user memory whose contents the input defines and of which
- * a part is read-only. A call that fails must write nothing; a call that succeeds may write only where its
- * arguments say, which is computed here by a second parser of lists. Bytes may also change between
- * two reads of the service: then only accesses beyond user memory and lost pool are checked.
+ * $CRELNT, $GETJPI, $GETSYI and $GETDVI on user memory whose contents the input defines and of
+ * which a part is read-only. A call that fails must write nothing; a call that succeeds may write
+ * only where its arguments say, which is computed here by a second parser of lists. Bytes may also
+ * change between two reads of the service: then only accesses beyond user memory and lost pool are
+ * checked.
  */
 #include "kernel/base/abi/iledef.h"
 #include "kernel/base/abi/jpidef.h"

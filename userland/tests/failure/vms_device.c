@@ -1,7 +1,7 @@
 /*
  * $QIO beyond what vms_io.c has: terminals, disks, permanent mailboxes, requests that wait for the
- * other side; $GETDVI by names. The terminal is a pseudo-terminal of its own, by the name FTAn:; the
- * disk is vda, if there is one (tests/test_allocation_failure.py attaches it).
+ * other side; $GETDVI by names. The terminal is a pseudo-terminal of its own, by the name FTAn:;
+ * the disk is vda, if there is one (tests/test_allocation_failure.py attaches it).
  */
 #include "failure.h"
 
