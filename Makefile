@@ -82,6 +82,9 @@ KLDFLAGS := -nostdlib -static -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page
 UCFLAGS := -std=gnu11 -O2 -g -mcpu=ev67 $(WARNINGS)
 UCPPFLAGS := -Iuserland/lib/include -Ikernel/base/abi
 ULDFLAGS := -static -Wl,--no-relax
+# Memory of the C library that AST routines may have, too (userland/lib/malloc_hold.c).
+UHOLD := -Wl,-u,__wrap_malloc \
+	$(addprefix -Wl$(comma)--wrap=,malloc calloc realloc free memalign aligned_alloc posix_memalign fork)
 
 HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
 	-fsanitize=address$(comma)undefined -fno-sanitize-recover=all)
@@ -227,7 +230,7 @@ USER_PROGRAMS := $(addprefix $(B)/user/,$(USER_NAMES))
 USER_SRC := $(sort $(foreach f,$(USER_FOLDERS),$(wildcard userland/$(f)/*.c userland/$(f)/*/*.c)))
 USER_OBJ := $(addprefix $(B)/user/,$(addsuffix .o,$(USER_SRC)))
 
-$(call flags_file,$(B)/flags/user,$(CC) $(UCFLAGS) $(UCPPFLAGS) $(ULDFLAGS))
+$(call flags_file,$(B)/flags/user,$(CC) $(UCFLAGS) $(UCPPFLAGS) $(ULDFLAGS) $(UHOLD))
 $(call flags_file,$(B)/flags/user-lib,$(LIB_OBJ))
 
 user: $(USER_PROGRAMS) $(LIB)
@@ -265,7 +268,7 @@ $(B)/user/$(1): $(patsubst %,$(B)/user/%.o,$(wildcard userland/$(1).c userland/$
 		$(B)/flags/user
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(ULDFLAGS) $$(filter %.o,$$^) $(LIB) -lpthread -lm -o $$@
+	$$(Q)$$(CC) $$(ULDFLAGS) $$(UHOLD) $$(filter %.o,$$^) $(LIB) -lpthread -lm -o $$@
 endef
 $(foreach p,$(USER_NAMES),$(eval $(call user_program,$(p))))
 

@@ -41,6 +41,7 @@ struct event_owner {
     bool closed;           /* the process has ended; lock */
     bool disabled;         /* $SETAST(0); atomic: written under lock */
     bool active;           /* an AST routine runs; likewise */
+    bool held;             /* the target has put its ASTs off (event_hold_asts); lock */
     bool absorbing;        /* a thread completes a posted request; atomic: written under lock */
     bool asked;            /* atomic: `target` has something to do; written under lock */
     uint32_t image;        /* number of programs so far; lock */

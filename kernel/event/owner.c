@@ -50,6 +50,7 @@ void event_retarget(struct event_owner *o, const struct thread *from, struct thr
 
     if (o->target == from) {
         o->target = to;
+        o->held = false; /* that was the other one's wish */
         __atomic_store_n(&o->active, false,
                          __ATOMIC_RELAXED); /* a routine that ran will not return */
         event_ask_locked(o);
@@ -83,6 +84,7 @@ static void run_down(struct event_owner *o, bool end)
 
     o->image++;
     o->closed = end;
+    o->held = false;
     __atomic_store_n(&o->disabled, false, __ATOMIC_RELAXED);
     __atomic_store_n(&o->active, false, __ATOMIC_RELAXED);
     if (end)

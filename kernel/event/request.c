@@ -118,7 +118,7 @@ void event_request_release(struct event_request *r)
 
 void event_ask_locked(struct event_owner *o)
 {
-    bool ast = !o->disabled && !o->active && !list_empty(&o->asts);
+    bool ast = !o->disabled && !o->active && !o->held && !list_empty(&o->asts);
     bool asked = ast || (!list_empty(&o->posted) && !o->absorbing);
 
     __atomic_store_n(&o->asked, asked, __ATOMIC_RELAXED);
@@ -309,7 +309,7 @@ bool event_take_ast(struct event_owner *o, struct event_ast *ast)
     if (!event_is_asked(o))
         return false;
     ipl = spin_lock(&o->lock);
-    if (!o->disabled && !o->active && o->target == thread_self())
+    if (!o->disabled && !o->active && !o->held && o->target == thread_self())
         r = event_next_ast_locked(o);
     if (r) {
         *ast = (struct event_ast){r->astadr, r->astprm};
@@ -320,6 +320,17 @@ bool event_take_ast(struct event_owner *o, struct event_ast *ast)
     if (r)
         event_request_release(r);
     return r != NULL;
+}
+
+void event_hold_asts(struct event_owner *o, bool hold)
+{
+    ipl_t ipl = spin_lock(&o->lock);
+
+    if (o->target == thread_self()) {
+        o->held = hold;
+        event_ask_locked(o);
+    }
+    spin_unlock(&o->lock, ipl);
 }
 
 void event_ast_over(struct event_owner *o, bool from_any)

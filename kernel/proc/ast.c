@@ -7,9 +7,18 @@
  * interrupts. It returns to an address that the C library has named (`ast_return`), which calls a
  * service to come here. The signal mask is not changed by an AST: one that the routine has set
  * stays.
+ *
+ * A thread can put its ASTs off without a system call, around every few instructions that a routine
+ * must not come between: as long as the first longword of its hold word, which the C library has
+ * named, is not 0. The thread that then finds an AST to deliver writes 1 to the second longword
+ * instead, and takes none until the library, which looks there when the first one is 0 again, calls
+ * MEGA_SYS_AST_RETURN once more. Each thread has a word of its own, so what another one does, and
+ * $SETAST, which is of the whole process, have nothing to do with it.
  */
 #include "kernel/proc/ast.h"
 
+#include "arch/alpha/hw/pal.h"
+#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/errno.h"
 #include "kernel/proc/signal.h"
 #include "mm/pool/pool_charged.h"
@@ -67,6 +76,7 @@ struct event_owner *process_events(void)
 void process_events_exec(struct process *p)
 {
     __atomic_store_n(&p->ast_return, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->ast_hold, 0, __ATOMIC_RELAXED);
     if (process_events_now(p))
         event_rundown(p->events);
 }
@@ -83,6 +93,19 @@ void process_events_end(struct process *p)
     p->events = NULL;
     spin_unlock(&process_lock, ipl);
     event_end(o);
+}
+
+bool process_ast_hold(struct event_owner *o)
+{
+    uint64_t distance = __atomic_load_n(&process_self()->ast_hold, __ATOMIC_RELAXED);
+    vaddr_t word = pal_rdunique() + distance;
+    uint32_t depth;
+
+    /* A word that cannot be read and written holds nothing: nobody could release it. */
+    if (!distance || copyin_u32(&depth, word) != 0 || !depth || copyout_u32(word + 4, 1) != 0)
+        return false;
+    event_hold_asts(o, true);
+    return true;
 }
 
 int process_ast_push(struct trapframe *f, const struct event_ast *ast)

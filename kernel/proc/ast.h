@@ -36,6 +36,9 @@ static inline bool process_ast_pending(const struct process *p)
 
     return unlikely(o != NULL) && event_is_asked(o);
 }
+/* Has the current thread put its ASTs off, by its hold word? Then the word says from now on that
+ * there are some, and o has none for the thread until event_hold_asts. IPL 0, no locks. */
+bool process_ast_hold(struct event_owner *o);
 /* Push a frame on the user stack and make f enter the AST's routine. 0, or -EFAULT when the stack
  * cannot take it. */
 int process_ast_push(struct trapframe *f, const struct event_ast *ast);

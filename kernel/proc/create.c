@@ -44,6 +44,7 @@ static struct process *build(const struct process_plan *n, int *err)
     if (!c)
         return NULL;
     process_copy_identity(c, self);
+    c->ast_hold = 0;
     c->ast_return = c->exit_routine = c->arg_start = c->arg_end = c->env_end = 0;
     c->brk_start = c->brk = 0;
     c->privileges = c->permanent = c->authorised = n->privileges;

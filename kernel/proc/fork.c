@@ -67,6 +67,7 @@ void process_copy_identity(struct process *to, struct process *from)
     to->personal = from->personal;
     to->personal.death_signal = 0;
     to->ast_return = __atomic_load_n(&from->ast_return, __ATOMIC_RELAXED);
+    to->ast_hold = __atomic_load_n(&from->ast_hold, __ATOMIC_RELAXED);
     to->exit_routine = from->exit_routine;
     to->kin.limits = from->kin.limits;
     to->kin.limits.subprocesses = kin_subprocess_limit(from);

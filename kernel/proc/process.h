@@ -161,6 +161,8 @@ struct process {
     struct qio_fast *fast;       /* buffer objects and fandles, NULL: none yet; as `events` */
     struct aio_table *aio;       /* contexts of io_setup, NULL: none yet; as `events` */
     vaddr_t ast_return;          /* where AST routines return to, 0: unknown; atomic */
+    uint64_t ast_hold;           /* where a thread's word is that puts its ASTs off (ast.c), as the
+                                    distance from its unique value, 0: nowhere; atomic */
     vaddr_t exit_routine;        /* what $FORCEX calls, as an AST, 0: unknown; table lock */
     struct posix_timers *timers; /* posix_timer.c; NULL: it never had any; signal lock */
     struct timer alarm;          /* ITIMER_REAL; this and what follows for it: signal lock */

@@ -232,7 +232,7 @@ static void __attribute__((noinline)) deliver_ast(struct trapframe *f, struct ev
     struct event_ast ast;
 
     event_absorb(o);
-    if (!event_take_ast(o, &ast))
+    if (!event_is_asked(o) || process_ast_hold(o) || !event_take_ast(o, &ast))
         return;
     finish_call(f, true, true);
     if (process_ast_push(f, &ast) != 0)

@@ -8,6 +8,7 @@
  * from the same depth, has the handler still, even if it does not establish one this time.
  */
 #include "handlers.h"
+#include "hold.h"
 
 #include <pthread.h>
 #include <rtl/handler.h>
@@ -61,13 +62,15 @@ static struct record *append(void)
 
 int (*mega$establish(int (*new_handler)(), void *frame, void *unused))()
 {
-    void *function = _Unwind_FindEnclosingFunction(__builtin_return_address(0));
+    void *function, *caller = __builtin_return_address(0);
     uintptr_t cfa = (uintptr_t)frame;
     int (*old)() = NULL;
     struct record *r;
 
     (void)unused;
+    mega$hold_asts(); /* a routine may establish a handler, too, and the unwinder has a lock */
     pthread_once(&once, make_key);
+    function = _Unwind_FindEnclosingFunction(caller);
     mega$forget_below(cfa);
     if (list.count && list.records[list.count - 1].cfa == cfa) {
         r = &list.records[--list.count];
@@ -75,6 +78,7 @@ int (*mega$establish(int (*new_handler)(), void *frame, void *unused))()
     }
     if (new_handler && (r = append()))
         *r = (struct record){cfa, function, new_handler};
+    mega$release_asts();
     return old;
 }
 
@@ -141,7 +145,10 @@ bool mega$next_established(uintptr_t from, uintptr_t after, struct established *
 {
     struct walk w = {.from = from, .after = after, .depth = -1, .hide_low = 1, .result = found};
 
-    if (list.count)
+    if (list.count) {
+        mega$hold_asts(); /* the unwinder keeps what it has found last */
         _Unwind_Backtrace(look, &w);
+        mega$release_asts();
+    }
     return w.found;
 }

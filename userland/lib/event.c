@@ -18,8 +18,6 @@
 
 #define WAIT_MAX 100000 /* seconds, of LIB$WAIT: RTL Library manual */
 
-int mega$ast_return_told;
-
 /* ---- services ---- */
 
 int sys$setef(unsigned int efn) { return service(VMS_SETEF, efn, 0, 0, 0, 0, 0); }

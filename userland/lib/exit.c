@@ -2,7 +2,6 @@
  * The end of a program: $EXIT, and exit handlers. The C library calls the handlers, among those of
  * atexit, by one function that is registered with the first of them.
  */
-#include <pthread.h>
 #include <ssdef.h>
 #include <starlet.h>
 #include <stdint.h>
@@ -11,14 +10,15 @@
 #include <stsdef.h>
 
 #include "handlers.h"
+#include "hold.h"
 #include "message.h"
 #include "service.h"
 
-#define ARGUMENTS_MOST 6
+#define ARGUMENTS_MOST 16
 
 struct exit_block {
     struct exit_block *next;
-    int (*handler)(long, long, long, long, long, long);
+    int (*handler)();
     unsigned int arguments; /* in the low byte; with the address of the condition value */
     int *status;            /* and further arguments follow */
 };
@@ -28,22 +28,6 @@ static struct exit_block *handlers; /* the last one first; with the lock */
 static int ended_with = SS$_NORMAL; /* the condition value, if the program has given one */
 static int has_ended_with;
 static int ending; /* mega$end calls exit() */
-
-/* ASTs, whose routines may call these services too, are kept off while the lock is held. */
-static int list_lock(void)
-{
-    int asts = mega$ast_return_told ? sys$setast(0) : SS$_WASCLR;
-
-    pthread_mutex_lock(&lock);
-    return asts;
-}
-
-static void list_unlock(int asts)
-{
-    pthread_mutex_unlock(&lock);
-    if (asts == SS$_WASSET)
-        sys$setast(1);
-}
 
 /* The condition value for an exit status that was given to exit(). */
 static int condition_of(int exit_status)
@@ -62,7 +46,8 @@ static void call_handler(const struct exit_block *b, int value)
         *b->status = value;
     for (unsigned int i = 0; i < n && i < ARGUMENTS_MOST; i++)
         a[i] = ((const long *)&b->status)[i];
-    b->handler(a[0], a[1], a[2], a[3], a[4], a[5]);
+    b->handler(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
+               a[13], a[14], a[15]);
 }
 
 /* Each handler is taken off the list before it is called, so one that ends the program again is not
@@ -71,52 +56,65 @@ static void call_handler(const struct exit_block *b, int value)
 static void run_handlers(int exit_status, void *unused)
 {
     struct exit_block *b;
-    int asts, anew = 0;
+    int anew = 0;
 
     (void)unused;
     while (!anew) {
-        asts = list_lock();
+        mega$lock(&lock);
         b = handlers;
         if (b)
             handlers = b->next;
         anew = b && handlers && on_exit(run_handlers, 0) == 0;
-        list_unlock(asts);
+        mega$unlock(&lock);
         if (!b)
             return;
         call_handler(b, condition_of(exit_status));
     }
 }
 
+/* Takes a block, or with 0 each of them, off the list. Returns whether it was there. */
+static int take_off(struct exit_block *b)
+{
+    struct exit_block **at = &handlers;
+    int found;
+
+    while (b && *at && *at != b)
+        at = &(*at)->next;
+    found = *at != 0;
+    if (found)
+        *at = b ? b->next : 0;
+    return found;
+}
+
+/* A block that was declared before is the last one now: OpenVMS makes a circle of it. */
 int sys$dclexh(void *desblk)
 {
     static int registered;
     struct exit_block *b = desblk;
-    int asts;
 
     if (!b || !b->handler)
         return SS$_ACCVIO;
-    asts = list_lock();
+    if ((b->arguments & 0xFF) > ARGUMENTS_MOST)
+        return SS$_BADPARAM;
+    mega$lock(&lock);
     if (!registered)
         registered = on_exit(run_handlers, 0) == 0;
     if (registered) {
+        take_off(b);
         b->next = handlers;
         handlers = b;
     }
-    list_unlock(asts);
+    mega$unlock(&lock);
     return registered ? SS$_NORMAL : SS$_INSFMEM;
 }
 
 int sys$canexh(void *desblk)
 {
-    struct exit_block **at = &handlers;
-    int found, asts = list_lock();
+    int found;
 
-    while (desblk && *at && *at != desblk)
-        at = &(*at)->next;
-    found = *at != 0;
-    if (found)
-        *at = desblk ? (*at)->next : 0;
-    list_unlock(asts);
+    mega$lock(&lock);
+    found = take_off(desblk);
+    mega$unlock(&lock);
     return found || !desblk ? SS$_NORMAL : SS$_NOHANDLER;
 }
 

@@ -6,12 +6,13 @@
  */
 #include "process_scan.h"
 
+#include "hold.h"
+
 #include <ctype.h>
 #include <efndef.h>
 #include <iledef.h>
 #include <jpidef.h>
 #include <pscandef.h>
-#include <pthread.h>
 #include <ssdef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -75,22 +76,6 @@ struct context {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct context *contexts; /* with the lock */
 static unsigned int serial;      /* likewise */
-
-/* AST routines, which may call $GETJPI, are kept off while the lock is held. */
-static int contexts_lock(void)
-{
-    int asts = mega$ast_return_told ? call(VMS_SETAST, 0, 0, 0, 0, 0, 0) : SS$_WASCLR;
-
-    pthread_mutex_lock(&lock);
-    return asts;
-}
-
-static void contexts_unlock(int asts)
-{
-    pthread_mutex_unlock(&lock);
-    if (asts == SS$_WASSET)
-        call(VMS_SETAST, 1, 0, 0, 0, 0, 0);
-}
 
 static struct context **find(unsigned int id)
 {
@@ -222,23 +207,26 @@ static int read_list(const void *list, struct context **out)
 int sys$process_scan(unsigned int *pidctx, void *itmlst)
 {
     struct context *c;
-    int asts, status;
+    unsigned int old, id;
+    int status;
 
     if (!pidctx)
         return SS$_ACCVIO;
     status = read_list(itmlst, &c);
     if (status != SS$_NORMAL)
         return status;
-    asts = contexts_lock();
-    drop(*pidctx);
+    old = *pidctx;
+    mega$lock(&lock);
+    drop(old);
     do {
         serial = (serial + 1) & ~CONTEXT;
         c->id = CONTEXT | serial;
     } while (*find(c->id) || c->id == -1u);
     c->next = contexts;
     contexts = c;
-    *pidctx = c->id;
-    contexts_unlock(asts);
+    id = c->id; /* another thread may delete it */
+    mega$unlock(&lock);
+    *pidctx = id;
     return SS$_NORMAL;
 }
 
@@ -381,8 +369,9 @@ static int getjpi(unsigned int efn, unsigned int *pid, void *list, void *iosb, q
     return call(VMS_GETJPI, (quad)block, 0, 0, 0, 0, 0);
 }
 
-/* The next process that fits, or 0; the kernel's search goes on behind it. */
-static unsigned int next(struct context *c)
+/* Finds the next process that fits; the kernel's search goes on behind it. SS$_NOMOREPROC: there is
+ * none. After another error the search stays where it was. */
+static int next(struct context *c, unsigned int *found)
 {
     struct fact facts[SUBJECTS];
     ILE3 list[SUBJECTS + 2] = {{0}};
@@ -400,12 +389,11 @@ static unsigned int next(struct context *c)
         else if (subjects[i].kind != CONTROL)
             list[n++] = (ILE3){sizeof(f->number), subjects[i].item, &f->number, 0};
     }
-    while ((status = getjpi(EFN$C_ENF, &c->last, list, 0, 0, 0)) != SS$_NOMOREPROC)
-        if (status == SS$_NORMAL && all_fit(c, facts))
-            return pid;
-        else if (status != SS$_NORMAL && status != SS$_NOPRIV)
-            return 0;
-    return 0;
+    do {
+        status = getjpi(EFN$C_ENF, &c->last, list, 0, 0, 0);
+    } while (status == SS$_NOPRIV || (status == SS$_NORMAL && !all_fit(c, facts)));
+    *found = pid;
+    return status;
 }
 
 bool mega$is_scan(const unsigned int *pidadr)
@@ -421,15 +409,18 @@ int mega$scan(unsigned int efn, const unsigned int *pidadr, void *itmlst, struct
     int status;
 
     do {
-        int asts = contexts_lock();
-        struct context *c = *find(id);
+        struct context *c;
 
-        pid = c ? next(c) : 0;
-        if (!pid)
+        mega$lock(&lock);
+        c = *find(id);
+        status = c ? next(c, &pid) : SS$_NOMOREPROC;
+        if (status == SS$_NOMOREPROC) {
             drop(id);
-        contexts_unlock(asts);
-        if (!pid)
             pid = SEARCH | ~CONTEXT; /* a search that has reached the end */
+        }
+        mega$unlock(&lock);
+        if (status != SS$_NORMAL && status != SS$_NOMOREPROC)
+            break; /* the next call tries again */
         status = getjpi(efn, &pid, itmlst, iosb, ast_routine(astadr), (quad)astprm);
     } while (status == SS$_NONEXPR); /* it has ended meanwhile */
     return tell("sys$getjpi", status);

@@ -4,10 +4,12 @@
  * A link is the distance from the header or entry that has it. Bit 0 of the header's first link,
  * which is else 0 because of the alignment, is the interlock: it is taken by a compare-and-swap
  * with acquire semantics and given back by a store with release semantics, so that the next holder
- * sees the links that one wrote. Nobody waits for it long: it is held for a dozen instructions. A
- * process that is killed while it holds it leaves it set, and LIB$_SECINTFAI is returned from then
+ * sees the links that one wrote. Nobody waits for it long: it is held for a dozen instructions,
+ * between which no AST comes (hold.h): its routine could not get the interlock. A process that is killed while it holds it leaves it set, and LIB$_SECINTFAI is returned from then
  * on, as on OpenVMS.
  */
+#include "hold.h"
+
 #include <libdef.h>
 #include <rtl/misc.h>
 #include <sched.h>
@@ -25,7 +27,7 @@
 #undef lib$remqhiq
 #undef lib$remqtiq
 
-#define RETRIES_DEFAULT 10
+#define ATTEMPTS_DEFAULT 10 /* "a value of 1 causes no retries": RTL Library manual */
 
 enum { FLINK, BLINK };
 
@@ -64,16 +66,28 @@ struct width {
 DEFINE_LINKS(longword, int32_t)
 DEFINE_LINKS(quadword, int64_t)
 
+/* Takes the interlock, and puts ASTs off if that succeeds. */
 static int take(const struct width *w, char *header, const unsigned int *retry_count)
 {
-    unsigned retries = retry_count ? *retry_count : RETRIES_DEFAULT;
+    unsigned attempts = retry_count ? *retry_count : ATTEMPTS_DEFAULT;
 
-    while (!w->lock(header)) {
-        if (retries-- == 0)
+    for (;;) {
+        mega$hold_asts();
+        if (w->lock(header))
+            return SS$_NORMAL;
+        mega$release_asts();
+        if (attempts <= 1)
             return LIB$_SECINTFAI;
+        attempts--;
         sched_yield(); /* the holder may wait for this CPU */
     }
-    return SS$_NORMAL;
+}
+
+/* Stores the header's first link, which gives the interlock back. */
+static void give(const struct width *w, char *header, int64_t flink)
+{
+    w->unlock(header, flink);
+    mega$release_asts();
 }
 
 /* Where a link of something leads; the header's first one without its interlock. */
@@ -108,6 +122,7 @@ static int insert(const struct width *w, char *entry, char *header, const unsign
 
     if (!is_place(w, entry) || !is_place(w, header) || entry == header || !near(w, entry, header))
         return SS$_ROPRAND;
+    w->set(entry, FLINK, w->get(entry, FLINK)); /* an access violation, if any, comes here */
     if ((status = take(w, header, retry_count)) != SS$_NORMAL)
         return status;
     first = follow(w, header, FLINK);
@@ -115,13 +130,13 @@ static int insert(const struct width *w, char *entry, char *header, const unsign
     behind = at_head ? first : header;
     status = first == header ? LIB$_ONEENTQUE : SS$_NORMAL;
     if (!near(w, entry, before) || !near(w, entry, behind)) {
-        w->unlock(header, first - header);
+        give(w, header, first - header);
         return SS$_ROPRAND;
     }
     join(w, header, before, entry);
     w->set(entry, FLINK, behind - entry);
     w->set(behind, BLINK, entry - behind);
-    w->unlock(header, (before == header ? entry : first) - header);
+    give(w, header, (before == header ? entry : first) - header);
     return status;
 }
 
@@ -137,7 +152,8 @@ static int take_out(const struct width *w, char *header, void *remque_address,
         return status;
     first = follow(w, header, FLINK);
     if (first == header) {
-        w->unlock(header, 0);
+        give(w, header, 0);
+        memcpy(remque_address, &header, sizeof(header)); /* as the manual has it */
         return LIB$_QUEWASEMP;
     }
     entry = at_head ? first : follow(w, header, BLINK);
@@ -146,7 +162,7 @@ static int take_out(const struct width *w, char *header, void *remque_address,
     join(w, header, before, behind);
     if (before == header)
         first = behind;
-    w->unlock(header, first - header);
+    give(w, header, first - header);
     memcpy(remque_address, &entry, sizeof(entry));
     return first == header ? LIB$_ONEENTQUE : SS$_NORMAL;
 }

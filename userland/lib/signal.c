@@ -4,6 +4,7 @@
  * asked once more.
  */
 #include "handlers.h"
+#include "hold.h"
 #include "message.h"
 
 #include <chfdef.h>
@@ -34,15 +35,19 @@ const struct signalled *mega$signal_number(int n)
 struct signalled *mega$new_signal(void)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    struct signalled *s = NULL;
 
+    mega$hold_asts(); /* a routine that signals uses the entry that is free */
     /* Those whose frames are gone were left by longjmp(). */
     while (level && signals[level - 1].dispatcher < here)
         level--;
-    if (level == NESTED_MAX)
-        return NULL;
-    memset(&signals[level], 0, sizeof(signals[level]));
-    signals[level].dispatcher = UINTPTR_MAX;
-    return &signals[level++];
+    if (level < NESTED_MAX) {
+        s = &signals[level++];
+        memset(s, 0, sizeof(*s));
+        s->dispatcher = UINTPTR_MAX;
+    }
+    mega$release_asts();
+    return s;
 }
 
 void mega$forget_signal(const struct signalled *s) { level = (int)(s - signals); }

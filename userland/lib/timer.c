@@ -1,13 +1,13 @@
 /* What has passed since a timer was started: time, CPU time, I/O, page faults. */
 #include "clock.h"
 #include "descriptor.h"
+#include "hold.h"
 
 #include <descrip.h>
 #include <efndef.h>
 #include <iledef.h>
 #include <jpidef.h>
 #include <libdef.h>
-#include <pthread.h>
 #include <rtl/fao.h>
 #include <rtl/misc.h>
 #include <ssdef.h>
@@ -62,7 +62,7 @@ int lib$init_timer(unsigned int *handle)
     unsigned number = handle ? *handle : 0;
     int status = SS$_NORMAL;
 
-    pthread_mutex_lock(&lock);
+    mega$lock(&lock);
     if (handle && number == 0)
         for (number = 1; number < TIMERS_MAX && used[number]; number++)
             ;
@@ -73,10 +73,10 @@ int lib$init_timer(unsigned int *handle)
     if (status == SS$_NORMAL) {
         used[number] = true;
         timers[number] = now();
-        if (handle)
-            *handle = number;
     }
-    pthread_mutex_unlock(&lock);
+    mega$unlock(&lock);
+    if (status == SS$_NORMAL && handle)
+        *handle = number;
     return status;
 }
 
@@ -86,14 +86,14 @@ static int since(const unsigned int *handle, struct values *v)
     unsigned number = handle ? *handle : 0;
     int status = LIB$_INVARG;
 
-    pthread_mutex_lock(&lock);
+    mega$lock(&lock);
     if (number < TIMERS_MAX && used[number]) {
         *v = now();
         for (int i = 0; i < CODES; i++)
             v->of[i] -= timers[number].of[i];
         status = SS$_NORMAL;
     }
-    pthread_mutex_unlock(&lock);
+    mega$unlock(&lock);
     return status;
 }
 
@@ -154,15 +154,17 @@ int lib$show_timer(const unsigned int *handle, const int *code, int (*action)(),
 
 int lib$free_timer(unsigned int *handle)
 {
+    unsigned number;
     bool there;
 
     if (!handle)
         return SS$_ACCVIO;
-    pthread_mutex_lock(&lock);
-    there = *handle && *handle < TIMERS_MAX && used[*handle];
+    number = *handle;
+    mega$lock(&lock);
+    there = number && number < TIMERS_MAX && used[number];
     if (there)
-        used[*handle] = false;
-    pthread_mutex_unlock(&lock);
+        used[number] = false;
+    mega$unlock(&lock);
     if (there)
         *handle = 0;
     return there ? SS$_NORMAL : LIB$_INVARG;

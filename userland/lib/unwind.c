@@ -3,6 +3,8 @@
  * mega$resume (resume.S) loads them.
  */
 #include "handlers.h"
+#include "hold.h"
+#include "service.h"
 
 #include <unwind.h>
 
@@ -28,6 +30,7 @@ void mega$resume(const struct resume *r) __attribute__((noreturn));
 struct search {
     uintptr_t from, cfa; /* cfa: of the frame found, or 0 */
     int wanted, depth;   /* depth: of the frame before; -1 below that of the signal */
+    bool leaves_ast;     /* the routine of an AST lies in between, or below the signal */
     struct resume frame; /* of the frame before */
 };
 
@@ -42,6 +45,7 @@ static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *argument)
         s->cfa = cfa;
         return _URC_END_OF_STACK;
     }
+    s->leaves_ast |= _Unwind_GetIP(context) == (uintptr_t)mega$ast_return;
     for (int i = 0; i < SAVED; i++)
         s->frame.saved[i] = (int64_t)_Unwind_GetGR(context, FIRST_SAVED + i);
     for (int i = 0; i < SAVED_FLOAT; i++)
@@ -55,8 +59,11 @@ uintptr_t mega$frame_above(uintptr_t from, int depth)
 {
     struct search s = {.from = from, .wanted = depth, .depth = -1};
 
-    if (depth >= 0)
+    if (depth >= 0) {
+        mega$hold_asts(); /* the unwinder keeps what it has found last */
         _Unwind_Backtrace(look, &s);
+        mega$release_asts();
+    }
     return s.cfa;
 }
 
@@ -64,9 +71,13 @@ void mega$unwind_to(uintptr_t from, int depth, int64_t value, void *pc)
 {
     struct search s = {.from = from, .wanted = depth, .depth = -1};
 
+    mega$hold_asts();
     _Unwind_Backtrace(look, &s);
     s.frame.value = value;
     if (pc)
         s.frame.pc = (int64_t)pc;
+    if (s.leaves_ast)
+        sys$clrast(); /* the routine does not return: without this, no other one would run */
+    mega$leave_holds(); /* also those of a routine of the library that a fault has ended */
     mega$resume(&s.frame);
 }

@@ -4,9 +4,10 @@
  * cannot be freed.
  */
 #define _GNU_SOURCE /* tdestroy */
+#include "hold.h"
+
 #include <libdef.h>
 #include <libvmdef.h>
-#include <pthread.h>
 #include <rtl/vm.h>
 #include <search.h>
 #include <ssdef.h>
@@ -78,7 +79,7 @@ static size_t size_in(const struct zone *z, int64_t bytes)
     return ((size_t)bytes + z->block_size - 1) / z->block_size * z->block_size;
 }
 
-static int get_locked(struct zone *z, int64_t bytes, void *base_address)
+static int get_locked(struct zone *z, int64_t bytes, void **result)
 {
     struct block *b;
     void *memory;
@@ -103,17 +104,16 @@ static int get_locked(struct zone *z, int64_t bytes, void *base_address)
     }
     z->bytes += size;
     fill(b, z->flags, LIB$M_VM_GET_FILL0, LIB$M_VM_GET_FILL1);
-    memcpy(base_address, &memory, sizeof(memory));
+    *result = memory;
     return SS$_NORMAL;
 }
 
-static int free_locked(struct zone *z, const int64_t *bytes, const void *base_address)
+static int free_locked(struct zone *z, const int64_t *bytes, char *address)
 {
-    struct block key = {0}, **found, *b;
+    struct block key = {.at = address}, **found, *b;
 
     if (!z)
         return LIB$_BADZONE;
-    memcpy(&key.at, base_address, sizeof(key.at));
     if (!(found = tfind(&key, &z->blocks, by_address)))
         return LIB$_BADBLOADR;
     b = *found;
@@ -128,27 +128,35 @@ static int free_locked(struct zone *z, const int64_t *bytes, const void *base_ad
 
 int lib$get_vm_64(const __int64 *number_of_bytes, void *base_address, const __int64 *zone_id)
 {
+    uint64_t id = zone_id ? (uint64_t)*zone_id : 0;
+    void *result;
+    int64_t bytes;
     int status;
 
     if (!number_of_bytes || !base_address)
         return SS$_ACCVIO;
-    pthread_mutex_lock(&lock);
-    status = get_locked(zone_of(zone_id ? (uint64_t)*zone_id : 0), *number_of_bytes, base_address);
-    pthread_mutex_unlock(&lock);
+    bytes = *number_of_bytes;
+    mega$lock(&lock); /* the caller's addresses are not touched while it is held */
+    status = get_locked(zone_of(id), bytes, &result);
+    mega$unlock(&lock);
+    if (status == SS$_NORMAL)
+        memcpy(base_address, &result, sizeof(result));
     return status;
 }
 
 int lib$free_vm_64(const __int64 *number_of_bytes, void *base_address, const __int64 *zone_id)
 {
     int64_t bytes = number_of_bytes ? *number_of_bytes : 0;
+    uint64_t id = zone_id ? (uint64_t)*zone_id : 0;
+    char *address;
     int status;
 
     if (!base_address)
         return SS$_ACCVIO;
-    pthread_mutex_lock(&lock);
-    status = free_locked(zone_of(zone_id ? (uint64_t)*zone_id : 0), number_of_bytes ? &bytes : NULL,
-                         base_address);
-    pthread_mutex_unlock(&lock);
+    memcpy(&address, base_address, sizeof(address));
+    mega$lock(&lock);
+    status = free_locked(zone_of(id), number_of_bytes ? &bytes : NULL, address);
+    mega$unlock(&lock);
     return status;
 }
 
@@ -203,12 +211,12 @@ int lib$create_vm_zone_64(__int64 *zone_id, const int *algorithm, const __int64 
     z->block_size = (size_t)unit;
     z->alignment = (size_t)align;
     z->limit = pages && pages < INT64_MAX / PAGELET ? (size_t)pages * PAGELET : SIZE_MAX;
-    pthread_mutex_lock(&lock);
+    mega$lock(&lock);
     while (id < ZONES_MAX && zones[id])
         id++;
     if (id < ZONES_MAX)
         zones[id] = z;
-    pthread_mutex_unlock(&lock);
+    mega$unlock(&lock);
     if (id == ZONES_MAX) {
         free(z);
         return LIB$_INSVIRMEM;
@@ -221,7 +229,7 @@ static int end_zone(uint64_t id, bool keep)
 {
     struct zone *z;
 
-    pthread_mutex_lock(&lock);
+    mega$lock(&lock);
     z = zone_of(id);
     if (z && id) {
         tdestroy(z->blocks, free_block);
@@ -232,7 +240,7 @@ static int end_zone(uint64_t id, bool keep)
             free(z);
         }
     }
-    pthread_mutex_unlock(&lock);
+    mega$unlock(&lock);
     return !z ? LIB$_BADZONE : id ? SS$_NORMAL : LIB$_INVOPEZON;
 }
 

@@ -24,6 +24,14 @@ struct wide_item {
     int number;
 };
 
+/* What the library does between two attempts. */
+static unsigned int yields;
+int sched_yield(void)
+{
+    __atomic_fetch_add(&yields, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
 static void order(void)
 {
     struct item items[4] = {{{0}, 0}, {{0}, 1}, {{0}, 2}, {{0}, 3}}, *got;
@@ -31,6 +39,7 @@ static void order(void)
     unsigned int once = 1;
 
     is(lib$remqhi(header, &got), LIB$_QUEWASEMP, "an empty queue");
+    is((uintptr_t)got, (uintptr_t)header, "gives the address of the header");
     is(lib$insqti(&items[1], header), LIB$_ONEENTQUE, "the first entry");
     is(lib$insqti(&items[2], header), SS$_NORMAL, "one at the tail");
     is(lib$insqhi(&items[0], header), SS$_NORMAL, "one at the head");
@@ -47,6 +56,9 @@ static void order(void)
     header[0] |= 1;
     is(lib$remqti(header, &got, &once), LIB$_SECINTFAI, "a queue that is held");
     is(lib$insqti(&items[0], header, &once), LIB$_SECINTFAI, "for insertion as well");
+    is(yields, 0, "a retry count of 1 is one attempt");
+    is(lib$remqti(header, &got), LIB$_SECINTFAI, "without a retry count");
+    is(yields, 9, "there are ten");
     header[0] &= ~1;
     is(lib$remqhi(header, &got), LIB$_ONEENTQUE, "the last entry");
     is(got->number, 1, "the one left");

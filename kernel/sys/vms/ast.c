@@ -51,10 +51,18 @@ cond_t vms_clrast(void)
 }
 
 /* The C library: AST routines return to this address, at which MEGA_SYS_AST_EXIT is called with the
-   stack pointer that they were called with. SS$_NORMAL. */
-cond_t mega_sys_ast_return(uint64_t address)
+   stack pointer that they were called with. `hold` is the distance from a thread's unique value to
+   the word by which it puts its ASTs off, 0: there is none (kernel/proc/ast.c). ASTs that the
+   caller has put off may be delivered now. SS$_NORMAL. */
+cond_t mega_sys_ast_return(uint64_t address, uint64_t hold)
 {
-    __atomic_store_n(&process_self()->ast_return, address, __ATOMIC_RELAXED);
+    struct process *p = process_self();
+    struct event_owner *o = process_events_now(p);
+
+    __atomic_store_n(&p->ast_hold, hold, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->ast_return, address, __ATOMIC_RELAXED);
+    if (o)
+        event_hold_asts(o, false);
     return SS$_NORMAL;
 }
 

@@ -82,7 +82,7 @@ cond_t vms_setpri(uint64_t pidadr, uint64_t prcnam, uint64_t pri, uint64_t prvpr
 cond_t vms_creprc(uint64_t block);
 cond_t mega_sys_final_status(uint64_t status);
 cond_t mega_sys_exit_routine(uint64_t address);
-cond_t mega_sys_ast_return(uint64_t address);
+cond_t mega_sys_ast_return(uint64_t address, uint64_t hold);
 cond_t mega_sys_ast_exit(void);
 cond_t mega_sys_logical(uint64_t tabnam, uint64_t index, uint64_t translation, uint64_t buffer);
 

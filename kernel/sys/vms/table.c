@@ -71,7 +71,7 @@ const struct syscall_entry vms_calls[VMS_CALLS] = {
     [VMS_CREPRC - VMS_FIRST] = {SERVICE(1, vms_creprc)},
     [MEGA_SYS_FINAL_STATUS - VMS_FIRST] = {SERVICE(1, mega_sys_final_status)},
     [MEGA_SYS_EXIT_ROUTINE - VMS_FIRST] = {SERVICE(1, mega_sys_exit_routine)},
-    [MEGA_SYS_AST_RETURN - VMS_FIRST] = {SERVICE(1, mega_sys_ast_return)},
+    [MEGA_SYS_AST_RETURN - VMS_FIRST] = {SERVICE(2, mega_sys_ast_return)},
     [MEGA_SYS_AST_EXIT -
         VMS_FIRST] = {SERVICE(0, mega_sys_ast_exit), .flags = SYS_FULL_FRAME | SYS_RAW},
     [MEGA_SYS_LOGICAL - VMS_FIRST] = {SERVICE(4, mega_sys_logical)},

@@ -87,7 +87,8 @@
 #define MEGA_SYS_EXIT_ROUTINE 0x105F
 /* Of the C library: the condition value that the program is about to end with. */
 #define MEGA_SYS_FINAL_STATUS 0x105E
-/* Of the C library: where AST routines return to, and what is called there (kernel/proc/ast.c). */
+/* Of the C library: where AST routines return to and where a thread says that
+ * it takes none now, and what is called there (kernel/proc/ast.c). */
 #define MEGA_SYS_AST_RETURN 0x104E
 #define MEGA_SYS_AST_EXIT   0x104F
 
