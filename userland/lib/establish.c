@@ -10,9 +10,11 @@
 #include "handlers.h"
 #include "hold.h"
 
+#include <libdef.h>
 #include <pthread.h>
 #include <rtl/handler.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unwind.h>
 
 #undef lib$establish
@@ -24,7 +26,11 @@ struct record {
     int (*handler)();
 };
 
+#define RECORDS_OWN 16
+
+/* The first records need no memory; where there is none for more, that is signalled. */
 static _Thread_local struct {
+    struct record own[RECORDS_OWN];
     struct record *records;
     size_t count, size;
 } list;
@@ -47,12 +53,18 @@ void mega$forget_below(uintptr_t cfa)
 /* The new last record, or NULL without memory. */
 static struct record *append(void)
 {
-    size_t size = list.size ? 2 * list.size : 16;
+    size_t size = 2 * list.size;
+    bool own = list.records == list.own;
     struct record *more;
 
-    if (list.count == list.size) {
-        if (!(more = realloc(list.records, size * sizeof(*more))))
+    if (!list.size) {
+        list.records = list.own;
+        list.size = RECORDS_OWN;
+    } else if (list.count == list.size) {
+        if (!(more = realloc(own ? NULL : list.records, size * sizeof(*more))))
             return NULL;
+        if (own)
+            memcpy(more, list.own, sizeof(list.own));
         list.records = more;
         list.size = size;
         pthread_setspecific(at_exit, more); /* frees it when the thread ends */
@@ -65,7 +77,7 @@ int (*mega$establish(int (*new_handler)(), void *frame, void *unused))()
     void *function, *caller = __builtin_return_address(0);
     uintptr_t cfa = (uintptr_t)frame;
     int (*old)() = NULL;
-    struct record *r;
+    struct record *r = NULL;
 
     (void)unused;
     mega$hold_asts(); /* a routine may establish a handler, too, and the unwinder has a lock */
@@ -79,6 +91,8 @@ int (*mega$establish(int (*new_handler)(), void *frame, void *unused))()
     if (new_handler && (r = append()))
         *r = (struct record){cfa, function, new_handler};
     mega$release_asts();
+    if (new_handler && !r)
+        mega$signal(1, frame, 1, (long)LIB$_INSVIRMEM);
     return old;
 }
 

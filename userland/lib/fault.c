@@ -2,6 +2,7 @@
  * scripts/cc links as those of OpenVMS, or else once a handler was established, unless the program
  * has caught them itself. */
 #include "handlers.h"
+#include "hold.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -74,11 +75,11 @@ static void caught(int signal, siginfo_t *info, void *context)
 {
     const ucontext_t *uc = context;
     struct place place = {.pc = (uintptr_t)uc->uc_mcontext.sc_pc};
-    struct signalled *s = mega$new_signal();
+    struct signalled *s = mega$new_signal(), alone = {0};
     size_t n = 0;
 
-    if (!s)
-        _Exit(EXIT_FAILURE);
+    if (!s) /* too many in one another: no handler is asked */
+        s = &alone;
     switch (signal) {
     case SIGSEGV:
     case SIGBUS:
@@ -99,7 +100,15 @@ static void caught(int signal, siginfo_t *info, void *context)
     s->quadwords[n++] = (int64_t)place.pc;
     s->quadwords[n++] = PS_USER;
     s->count = n;
+    if (s == &alone) {
+        for (size_t i = 0; i < n; i++)
+            s->longwords[i + 1] = (int32_t)s->quadwords[i];
+        mega$report(s);
+        mega$end((unsigned)s->longwords[1] | STS$K_SEVERE | STS$M_INHIB_MSG);
+    }
+    mega$hold_asts(); /* the unwinder keeps what it has found last */
     _Unwind_Backtrace(look, &place);
+    mega$release_asts();
     s->cfa = place.cfa;
     if (mega$dispatch(s)) { /* the instruction is tried again */
         mega$forget_signal(s);

@@ -1,9 +1,7 @@
 /* Control of processes: stubs of the services. */
 #include "service.h"
 
-#include <jpidef.h>
 #include <rtl/process.h>
-#include <ssdef.h>
 
 #undef sys$delprc
 #undef sys$forcex
@@ -40,11 +38,8 @@ int sys$setprn(void *prcnam) { return service(VMS_SETPRN, (quad)prcnam, 0, 0, 0,
 int sys$setpri(unsigned int *pidadr, void *prcnam, unsigned int pri, unsigned int *prvpri,
                unsigned int *pol, unsigned int *prvpol)
 {
-    if (pol && *pol != JPI$K_DEFAULT_POLICY)
-        return SS$_BADPARAM;
-    if (prvpol)
-        *prvpol = JPI$K_DEFAULT_POLICY;
-    return service(VMS_SETPRI, (quad)pidadr, (quad)prcnam, pri, (quad)prvpri, 0, 0);
+    return service(VMS_SETPRI, (quad)pidadr, (quad)prcnam, pri, (quad)prvpri, (quad)pol,
+                   (quad)prvpol);
 }
 
 int sys$creprc(unsigned int *pidadr, void *image, void *input, void *output, void *error,

@@ -146,7 +146,7 @@ static int read_criterion(const struct entry *e, struct criterion *c)
         n--;
     }
     if (!n)
-        return SS$_BADITMCOD;
+        return SS$_BADPARAM;
     if ((e->flags & ~flags_of(s->kind)) || is_several(how))
         return SS$_BADPARAM;
     *c = (struct criterion){.subject = s, .flags = e->flags, .number = e->value};
@@ -167,13 +167,22 @@ static int read_criterion(const struct entry *e, struct criterion *c)
     return SS$_NORMAL;
 }
 
-/* Entries that PSCAN$M_OR joins are of one item, and the last one is not joined to anything. */
-static bool is_joined_well(const struct context *c)
+/* Entries that PSCAN$M_OR joins are of one item, the last one is not joined to anything, and no
+ * others lie between entries of one item. */
+static bool is_in_order(const struct context *c)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if ((c->criterion[i].flags & PSCAN$M_OR) &&
-            (i + 1 == c->count || c->criterion[i + 1].subject != c->criterion[i].subject))
+    const struct subject *s, *next;
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        s = c->criterion[i].subject;
+        next = i + 1 < c->count ? c->criterion[i + 1].subject : NULL;
+        if (s == next)
+            continue;
+        if ((c->criterion[i].flags & PSCAN$M_OR) || seen >> (s - subjects) & 1)
             return false;
+        seen |= 1ul << (s - subjects);
+    }
     return true;
 }
 
@@ -185,7 +194,7 @@ static int read_list(const void *list, struct context **out)
 
     while (list && read_entry(list, n).code)
         if (++n > CRITERIA)
-            return SS$_BADPARAM;
+            return SS$_IVBUFLEN;
     c = malloc(sizeof(*c) + n * sizeof(c->criterion[0]));
     if (!c)
         return SS$_INSFMEM;
@@ -195,8 +204,8 @@ static int read_list(const void *list, struct context **out)
 
         status = read_criterion(&e, &c->criterion[i]);
     }
-    if (status == SS$_NORMAL && !is_joined_well(c))
-        status = SS$_BADPARAM;
+    if (status == SS$_NORMAL && !is_in_order(c))
+        status = SS$_IVSSRQ;
     if (status == SS$_NORMAL)
         *out = c;
     else
@@ -211,7 +220,7 @@ int sys$process_scan(unsigned int *pidctx, void *itmlst)
     int status;
 
     if (!pidctx)
-        return SS$_ACCVIO;
+        return SS$_IVSSRQ;
     status = read_list(itmlst, &c);
     if (status != SS$_NORMAL)
         return status;

@@ -55,8 +55,12 @@ int sys$qiow(unsigned int efn, unsigned short chan, unsigned int func, struct _i
              mega_ast_routine astadr, unsigned __int64 astprm, void *p1, __int64 p2, __int64 p3,
              __int64 p4, __int64 p5, __int64 p6)
 {
-    int status = sys$qio(efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6);
+    struct _iosb own = {0};
+    int status;
 
+    if (!iosb && efn == EFN$C_ENF) /* there must be something to wait by */
+        iosb = &own;
+    status = sys$qio(efn, chan, func, iosb, astadr, astprm, p1, p2, p3, p4, p5, p6);
     if (status & 1)
         (void)sys$synch(efn, iosb);
     return status;

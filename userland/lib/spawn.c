@@ -133,10 +133,14 @@ static int create(const struct command *c, const void *input, const void *output
     return call(VMS_CREPRC, (quad)block, 0, 0, 0, 0, 0);
 }
 
-static void wait_for(int efn, volatile const int *status)
+/* Waits for the status, whoever sets the flag meanwhile. */
+static int wait_for(int efn, volatile const int *status)
 {
-    while (!*status)
-        call(VMS_WAITFR, (quad)efn, 0, 0, 0, 0, 0);
+    int result = SS$_NORMAL;
+
+    while (!*status && result == SS$_NORMAL)
+        result = call(VMS_SYNCH, (quad)efn, (quad)status, 0, 0, 0, 0);
+    return *status ? SS$_NORMAL : result;
 }
 
 /* Starts the command; waits for its end, if that is asked for, by the flag. */
@@ -158,8 +162,8 @@ static int run(const struct command *c, const void *input, const void *output, u
     int status = create(c, input, output, name, pid, &s);
 
     if (status == SS$_NORMAL && waits) {
-        wait_for(efn, &ended);
-        if (completion)
+        status = wait_for(efn, &ended);
+        if (completion && ended)
             *completion = ended;
     }
     return status;

@@ -36,14 +36,16 @@ struct block {
 
 struct zone {
     void *blocks; /* a tree of struct block */
-    size_t bytes, limit, fixed, block_size, alignment;
+    size_t bytes;
+    size_t limit, most; /* bytes, by the page limit and by the initial size */
+    size_t fixed, block_size, alignment;
     unsigned flags;
 };
 
 /* Protects all zones. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct zone zone_0 = {
-    .block_size = SIZE_DEFAULT, .alignment = SIZE_DEFAULT, .limit = SIZE_MAX};
+    .block_size = SIZE_DEFAULT, .alignment = SIZE_DEFAULT, .limit = SIZE_MAX, .most = SIZE_MAX};
 static struct zone *zones[ZONES_MAX] = {&zone_0};
 
 static int by_address(const void *a, const void *b)
@@ -91,6 +93,8 @@ static int get_locked(struct zone *z, int64_t bytes, void **result)
         return LIB$_BADBLOSIZ;
     if (size > z->limit - z->bytes)
         return LIB$_PAGLIMEXC;
+    if (size > z->most - z->bytes)
+        return LIB$_INSVIRMEM;
     if (!(b = malloc(sizeof(*b))))
         return LIB$_INSVIRMEM;
     if (posix_memalign(&memory, z->alignment < 8 ? 8 : z->alignment, size) != 0) {
@@ -180,26 +184,48 @@ static int64_t given(const __int64 *argument, int64_t otherwise)
     return argument && *argument ? *argument : otherwise;
 }
 
-int lib$create_vm_zone_64(__int64 *zone_id, const int *algorithm, const __int64 *algorithm_argument,
-                          const int *flags, const __int64 *extend_size, const __int64 *initial_size,
+/* Bytes of so many pagelets; 0: without a limit. */
+static size_t limit_of(int64_t pagelets)
+{
+    return pagelets && pagelets < INT64_MAX / PAGELET ? (size_t)pagelets * PAGELET : SIZE_MAX;
+}
+
+/* The algorithms, and what their arguments may be. */
+static bool is_algorithm(int64_t algorithm, int64_t argument)
+{
+    static const int64_t most[] = {
+        [LIB$K_VM_FIRST_FIT] = 0,
+        [LIB$K_VM_QUICK_FIT] = 128,
+        [LIB$K_VM_FREQ_SIZES] = 16,
+        [LIB$K_VM_FIXED] = INT64_MAX,
+    };
+
+    if (algorithm < LIB$K_VM_FIRST_FIT || algorithm > LIB$K_VM_FIXED)
+        return false;
+    return algorithm == LIB$K_VM_FIRST_FIT || (argument >= 1 && argument <= most[algorithm]);
+}
+
+int lib$create_vm_zone_64(__int64 *zone_id, const __int64 *algorithm,
+                          const __int64 *algorithm_argument, const __int64 *flags,
+                          const __int64 *extend_size, const __int64 *initial_size,
                           const __int64 *block_size, const __int64 *alignment,
                           const __int64 *page_limit, const __int64 *smallest_block_size,
                           const void *zone_name, int (*get_page)(), int (*free_page)())
 {
     int64_t unit = given(block_size, SIZE_DEFAULT), align = given(alignment, SIZE_DEFAULT);
-    int64_t pages = given(page_limit, 0), fixed = 0;
+    int64_t pages = given(page_limit, 0), initial = given(initial_size, 0);
+    int64_t argument = given(algorithm_argument, 0);
+    bool fixed = algorithm && *algorithm == LIB$K_VM_FIXED;
     struct zone *z;
     size_t id = 1;
 
     (void)extend_size;
-    (void)initial_size;
     (void)smallest_block_size;
     (void)zone_name;
     if (!zone_id)
         return SS$_ACCVIO;
-    if (algorithm && (*algorithm < LIB$K_VM_FIRST_FIT || *algorithm > LIB$K_VM_FIXED))
-        return LIB$_INVARG;
-    if (algorithm && *algorithm == LIB$K_VM_FIXED && (fixed = given(algorithm_argument, 0)) <= 0)
+    if ((algorithm && !is_algorithm(*algorithm, argument)) || initial < 0 ||
+        (flags && (*flags & LIB$M_VM_NO_EXTEND) && !initial))
         return LIB$_INVARG;
     if (align < ALIGNMENT_MIN || align > ALIGNMENT_MAX || (align & (align - 1)) || unit < 8 ||
         unit > ALIGNMENT_MAX || (unit & (unit - 1)) || pages < 0 || get_page || free_page)
@@ -207,10 +233,11 @@ int lib$create_vm_zone_64(__int64 *zone_id, const int *algorithm, const __int64 
     if (!(z = calloc(1, sizeof(*z))))
         return LIB$_INSVIRMEM;
     z->flags = flags ? (unsigned)*flags : 0;
-    z->fixed = (size_t)fixed;
+    z->fixed = fixed ? (size_t)argument : 0;
     z->block_size = (size_t)unit;
     z->alignment = (size_t)align;
-    z->limit = pages && pages < INT64_MAX / PAGELET ? (size_t)pages * PAGELET : SIZE_MAX;
+    z->limit = limit_of(pages);
+    z->most = z->flags & LIB$M_VM_NO_EXTEND ? limit_of(initial) : SIZE_MAX;
     mega$lock(&lock);
     while (id < ZONES_MAX && zones[id])
         id++;
@@ -278,10 +305,10 @@ int lib$create_vm_zone(unsigned int *zone_id, const int *algorithm, const int *a
 
     if (!zone_id)
         return SS$_ACCVIO;
-    status = lib$create_vm_zone_64(&id, algorithm, WIDE(algorithm_argument), flags,
-                                   WIDE(extend_size), WIDE(initial_size), WIDE(block_size),
-                                   WIDE(alignment), WIDE(page_limit), WIDE(smallest_block_size),
-                                   zone_name, get_page, free_page);
+    status = lib$create_vm_zone_64(
+        &id, algorithm ? WIDE(algorithm) : NULL, WIDE(algorithm_argument), WIDE(flags),
+        WIDE(extend_size), WIDE(initial_size), WIDE(block_size), WIDE(alignment), WIDE(page_limit),
+        WIDE(smallest_block_size), zone_name, get_page, free_page);
     if (status == SS$_NORMAL)
         *zone_id = (unsigned int)id;
     return status;

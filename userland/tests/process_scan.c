@@ -8,6 +8,7 @@
 #include <descrip.h>
 #include <efndef.h>
 #include <iledef.h>
+#include <iodef.h>
 #include <jpidef.h>
 #include <lib$routines.h>
 #include <libdef.h>
@@ -15,11 +16,13 @@
 #include <pscandef.h>
 #include <ssdef.h>
 #include <starlet.h>
+#include <statedef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tap.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct dsc$descriptor_s STRING;
@@ -108,10 +111,9 @@ static void scans(pid_t a, pid_t b)
                 "by terminal");
     is_selected(selected((ILE3[]){{5, PSCAN$_TERMINAL, "FTA0:", 0}, NAMED("SCAN_A", 0), END}), "",
                 "and not by another");
-    is_selected(
-        selected((ILE3[]){NAMED("SCAN", PSCAN$M_PREFIX_MATCH), NUMBER(PSCAN$_OWNER, getpid(), 0),
-                          NAMED("SCAN_B", PSCAN$M_NEQ), END}),
-        "A", "three criteria");
+    is_selected(selected((ILE3[]){NAMED("SCAN", PSCAN$M_PREFIX_MATCH), NAMED("SCAN_B", PSCAN$M_NEQ),
+                                  NUMBER(PSCAN$_OWNER, getpid(), 0), END}),
+                "A", "three criteria");
     is_selected(selected((ILE3[]){NUMBER(PSCAN$_MASTER_PID, a, PSCAN$M_GEQ),
                                   NUMBER(PSCAN$_MASTER_PID, b, PSCAN$M_LEQ), END}),
                 "AB", "a range");
@@ -123,6 +125,79 @@ static void scans(pid_t a, pid_t b)
                                   NAMED("SCAN", PSCAN$M_PREFIX_MATCH),
                                   END}),
                 "AB", "privileges");
+}
+
+/* One of each kind of number and text that nothing else asks for. */
+static void items(void)
+{
+    ILE3 name = NAMED("SCAN", PSCAN$M_PREFIX_MATCH), end = END;
+    unsigned long world = PRV$M_WORLD, other = PRV$M_WORLD | PRV$M_NOACNT;
+    char node[16], user[12];
+    unsigned short node_length;
+    unsigned int grp, mem, mode, type, uic, state = SCH$C_LEF, pri;
+    ILE3 list[] = {{4, JPI$_GRP, &grp, 0},
+                   {4, JPI$_MEM, &mem, 0},
+                   {4, JPI$_MODE, &mode, 0},
+                   {4, JPI$_JOBTYPE, &type, 0},
+                   {4, JPI$_UIC, &uic, 0},
+                   {4, JPI$_PRI, &pri, 0},
+                   {12, JPI$_USERNAME, user, 0},
+                   {15, JPI$_NODENAME, node, &node_length},
+                   {0, 0, 0, 0}};
+
+    is_status(sys$getjpiw(EFN$C_ENF, 0, 0, list, 0, 0, 0), SS$_NORMAL, "what this process has");
+    const struct {
+        unsigned short code;
+        unsigned int value;
+        const char *what;
+    } numbers[] = {
+        {PSCAN$_GRP, grp, "GRP"},     {PSCAN$_MEM, mem, "MEM"},
+        {PSCAN$_MODE, mode, "MODE"},  {PSCAN$_JOBTYPE, type, "JOBTYPE"},
+        {PSCAN$_UIC, uic, "UIC"},     {PSCAN$_STATE, state, "STATE"},
+        {PSCAN$_PRI, pri, "PRI"},     {PSCAN$_PRIB, pri, "PRIB"},
+        {PSCAN$_PRCCNT, 0, "PRCCNT"}, {PSCAN$_JOBPRCCNT, 0, "JOBPRCCNT"},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        is_selected(selected((ILE3[]){name, NUMBER(numbers[i].code, numbers[i].value, 0), end}),
+                    "AB", numbers[i].what);
+        is_selected(
+            selected((ILE3[]){name, NUMBER(numbers[i].code, numbers[i].value, PSCAN$M_NEQ), end}),
+            "", "others");
+    }
+    is_selected(selected((ILE3[]){name, {12, PSCAN$_USERNAME, user, 0}, end}), "AB", "USERNAME");
+    is_selected(selected((ILE3[]){name, {3, PSCAN$_USERNAME, "NO1", 0}, end}), "", "others");
+    is_selected(selected((ILE3[]){name, {node_length, PSCAN$_NODENAME, node, 0}, end}), "AB",
+                "NODENAME");
+    is_selected(selected((ILE3[]){name, {3, PSCAN$_NODENAME, "NO1", 0}, end}), "", "others");
+    is_selected(selected((ILE3[]){
+                    {8, PSCAN$_CURPRIV, &other, (unsigned short *)PSCAN$M_BIT_ANY}, name, end}),
+                "AB", "any of two privileges");
+    world = 0;
+    is_selected(selected((ILE3[]){
+                    {8, PSCAN$_CURPRIV, &world, (unsigned short *)PSCAN$M_BIT_ANY}, name, end}),
+                "", "any of none");
+    is_selected(selected((ILE3[]){NUMBER(PSCAN$_GETJPI_BUFFER_SIZE, 1000, 0), name, end}), "AB",
+                "a buffer size has no effect");
+}
+
+/* The form of item lists with 64 bits, and the longest list. */
+static void long_lists(void)
+{
+    static ILE3 many[258];
+    ILEB_64 wide[] = {{.ileb_64$w_mbo = 1,
+                       .ileb_64$w_code = PSCAN$_PRCNAM,
+                       .ileb_64$l_mbmo = -1,
+                       .ileb_64$q_length = 6,
+                       .ileb_64$pq_bufaddr = (void *)"SCAN_B"},
+                      {.ileb_64$w_mbo = 1, .ileb_64$l_mbmo = -1}};
+
+    is_selected(selected((ILE3 *)wide), "B", "a list of the wide form");
+    for (int i = 0; i < 257; i++)
+        many[i] = (ILE3)NUMBER(PSCAN$_OWNER, getpid(), 0);
+    is(refused(many), SS$_IVBUFLEN, "257 criteria");
+    many[256] = (ILE3)END;
+    is_selected(selected(many), "AB", "256");
 }
 
 static void refusals(void)
@@ -140,13 +215,15 @@ static void refusals(void)
                                   NUMBER(PSCAN$_GRP, 0xABCD0000 | getegid(), 0),
                                   NUMBER(PSCAN$_MEM, 0xABCD0000 | geteuid(), 0), END}),
                 "AB", "group and member 16");
-    is(refused((ILE3[]){NUMBER(99, 1, 0), END}), SS$_BADITMCOD, "no such item");
+    is(refused((ILE3[]){NUMBER(99, 1, 0), END}), SS$_BADPARAM, "no such item");
     is(refused((ILE3[]){NUMBER(PSCAN$_OWNER, 1, PSCAN$M_GEQ | PSCAN$M_EQL), END}), SS$_BADPARAM,
        "two relations");
     is(refused((ILE3[]){NAMED("X", PSCAN$M_GEQ), END}), SS$_BADPARAM, "no relation of names");
-    is(refused((ILE3[]){NAMED("X", PSCAN$M_OR), NUMBER(PSCAN$_OWNER, 1, 0), END}), SS$_BADPARAM,
+    is(refused((ILE3[]){NAMED("X", PSCAN$M_OR), NUMBER(PSCAN$_OWNER, 1, 0), END}), SS$_IVSSRQ,
        "or, of two items");
-    is(sys$process_scan(0), SS$_ACCVIO, "no context");
+    is(refused((ILE3[]){NAMED("X", 0), NUMBER(PSCAN$_OWNER, 1, 0), NAMED("Y", 0), END}), SS$_IVSSRQ,
+       "others between two of one item");
+    is(sys$process_scan(0), SS$_IVSSRQ, "no context");
     is(sys$process_scan(&context), SS$_NORMAL, "all processes");
     other = context;
     is(sys$process_scan(&context), SS$_NORMAL, "the context is made anew");
@@ -168,6 +245,68 @@ static int command(const char *text, int *status)
 
     *status = 0;
     return lib$spawn(&s, 0, 0, 0, 0, 0, status);
+}
+
+static volatile int storm_over;
+
+static void set_again(__int64 efn)
+{
+    const __int64 soon = -10000;
+
+    sys$setef((unsigned)efn);
+    calls++;
+    if (!storm_over)
+        sys$setimr(EFN$C_ENF, &soon, set_again, (unsigned)efn, 0);
+}
+
+/* The wait for a command is for its end, whatever sets the flag; with a flag that is none, too. */
+static void waits(void)
+{
+    STRING command = string("sleep 1"), show = string("test -z \"$MARK\"");
+    unsigned char efn = 9, none = EFN$C_ENF;
+    unsigned int flags = CLI$M_NOLOGNAM | CLI$M_NOKEYPAD | CLI$M_TRUSTED;
+    int status = 0;
+    struct timespec before, after;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    set_again(9);
+    is(lib$spawn(&command, 0, 0, &flags, 0, 0, &status, &efn), SS$_NORMAL,
+       "flags without effect; a wait while the flag is set and set");
+    storm_over = 1;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    is(status, SS$_NORMAL, "lasts until the end");
+    ok(after.tv_sec - before.tv_sec < 1, "without a loop of its own");
+    sys$cantim(0, 0);
+    status = 0;
+    is(lib$spawn(&command, 0, 0, 0, 0, 0, &status, &none), SS$_NORMAL, "a wait without a flag");
+    is(status, SS$_NORMAL, "lasts as long");
+    setenv("MARK", "here", 1);
+    flags = 0;
+    lib$spawn(&show, 0, 0, &flags, 0, 0, &status);
+    is(status, SS$_ABORT, "a command has the environment");
+    flags = CLI$M_NOCLISYM;
+    lib$spawn(&show, 0, 0, &flags, 0, 0, &status);
+    is(status, SS$_NORMAL, "and with NOCLISYM has not");
+}
+
+/* A record is there as soon as it is put: the child does not end, and its output is a mailbox. */
+static void records(void)
+{
+    STRING name = string("RECORDS"), command = string("/tests/process_scan put");
+    unsigned int flags = CLI$M_NOWAIT, pid = 0;
+    struct _iosb iosb;
+    unsigned short chan;
+    char text[80] = "";
+    STRING device = string("RECORDS");
+    int status = sys$crembx(0, &chan, 0, 0, 0, 0, &name);
+
+    is_status(status, SS$_NORMAL, "a mailbox");
+    is(lib$spawn(&command, 0, &device, &flags, 0, &pid), SS$_NORMAL, "for the output of a command");
+    is_status(sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, &iosb, 0, 0, text, sizeof(text)), SS$_NORMAL,
+              "a message");
+    is_str(strtok(text, "\n"), "one record", "is what it has put before it waits");
+    sys$delprc(&pid);
+    sys$dassgn(chan);
 }
 
 static void commands(void)
@@ -217,15 +356,25 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "fail") == 0)
         sys$exit(0x10000000 | SS$_INSFLPGS);
+    if (argc > 1 && strcmp(argv[1], "put") == 0) {
+        STRING record = string("one record");
+
+        lib$put_output(&record);
+        sys$hiber();
+    }
     mkdir("/tmp", 0777);
     a = start("SCAN_A");
     b = start("SCAN_B");
     scans(a, b);
+    items();
+    long_lists();
     refusals();
     kill(a, SIGKILL);
     kill(b, SIGKILL);
     waitpid(a, 0, 0);
     waitpid(b, 0, 0);
     commands();
+    waits();
+    records();
     return tap_done();
 }

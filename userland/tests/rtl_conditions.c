@@ -19,6 +19,7 @@
 #include <string.h>
 #include <stsdef.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <tap.h>
 #include <unistd.h>
@@ -452,9 +453,54 @@ static void print_it(void)
     exit(0);
 }
 
+/* Each handler of a fault causes another one, until there are too many in one another. */
+static int faults_again(SIGNAL *s, MECHANISM *m)
+{
+    (void)s;
+    (void)m;
+    lib$establish(faults_again);
+    read_at((const char *)0x2000);
+    return SS$_CONTINUE;
+}
+
+static void nested_faults(void)
+{
+    lib$establish(faults_again);
+    read_at((const char *)0x1000);
+}
+
+static int not_that(SIGNAL *s, MECHANISM *m)
+{
+    (void)m;
+    return s->chf$l_sig_name == LIB$_INSVIRMEM ? SS$_RESIGNAL : SS$_CONTINUE;
+}
+
+/* More handlers than are kept without memory, and no memory. */
+static __attribute__((noipa)) int deep(int left)
+{
+    volatile int result; /* so that each has a frame of its own */
+
+    lib$establish(not_that);
+    result = left ? deep(left - 1) : lib$signal(SS$_ABORT);
+    return result;
+}
+
+static void no_memory(void)
+{
+    static void *volatile kept; /* so that the compiler does not leave it out */
+    struct rlimit little = {16 << 20, 16 << 20};
+
+    setrlimit(RLIMIT_AS, &little);
+    for (size_t size = 1 << 20; size >= 16; size /= 2)
+        do {
+            kept = malloc(size);
+        } while (kept);
+    deep(64);
+}
+
 static void lines(void)
 {
-    char line[400];
+    char line[4000];
 
     is(printed(severe, line, sizeof(line)), 4, "a severe condition ends the program");
     is_str(line, "%SYSTEM-F-INSFLPGS, insufficient fluid pages\n", "with its line");
@@ -480,6 +526,15 @@ static void lines(void)
                "address=0000000000001000, PC=",
                89) == 0,
        "prints what and where");
+    is(printed(nested_faults, line, sizeof(line)), 4, "faults in handlers of faults");
+    ok(strncmp(line,
+               "%SYSTEM-F-ACCVIO, access violation, reason mask=00, virtual "
+               "address=0000000000002000, PC=",
+               89) == 0,
+       "end with a line");
+    is(printed(no_memory, line, sizeof(line)), 4, "no memory for 65 handlers");
+    is_str(line, "%LIB-F-INSVIRMEM, insufficient virtual memory\n", "is signalled");
+    is(deep(64), SS$_NORMAL, "else there is");
     is(printed(print_it, line, sizeof(line)), 0, "a handler that prints");
     ok(strncmp(line, "%SYSTEM-F-INTDIV, arithmetic trap, integer divide by zero at PC=0000000",
                71) == 0,

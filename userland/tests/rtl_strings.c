@@ -189,7 +189,41 @@ static void memory(void)
     is(lib$create_vm_zone(&zone, 0, 0, 0, 0, 0, 0, &odd), LIB$_INVARG, "no such alignment");
     is(lib$create_vm_zone_64(&zone_64), SS$_NORMAL, "a zone by quadwords");
     is(lib$get_vm_64(&some, &p, &zone_64), SS$_NORMAL, "memory of it");
+    is(lib$reset_vm_zone_64(&zone_64), SS$_NORMAL, "freed with the rest");
+    is(lib$free_vm_64(&some, &p, &zone_64), LIB$_BADBLOADR, "and gone");
     is(lib$delete_vm_zone_64(&zone_64), SS$_NORMAL, "deleted with it");
+    is(lib$reset_vm_zone_64(&zone_64), LIB$_BADZONE, "which leaves no zone");
+}
+
+/* What the algorithms want, and a zone that is not extended. */
+static void zones(void)
+{
+    int quick = LIB$K_VM_QUICK_FIT, frequent = LIB$K_VM_FREQ_SIZES, fixed = LIB$K_VM_FIXED;
+    int none = 0, one = 1, sixteen = 16, seventeen = 17, most = 128, more = 129;
+    __int64 algorithm = LIB$K_VM_QUICK_FIT, lists = 128, flags = LIB$M_VM_NO_EXTEND, pages = 2;
+    __int64 zone_64, size = 1000, small = 24;
+    unsigned int zone;
+    void *p;
+
+    is(lib$create_vm_zone(&zone, &quick), LIB$_INVARG, "quick fit without lists");
+    is(lib$create_vm_zone(&zone, &quick, &more), LIB$_INVARG, "129 lists");
+    is(lib$create_vm_zone(&zone, &frequent, &none), LIB$_INVARG, "frequent sizes without one");
+    is(lib$create_vm_zone(&zone, &frequent, &seventeen), LIB$_INVARG, "17 sizes");
+    is(lib$create_vm_zone(&zone, &fixed), LIB$_INVARG, "blocks of no size");
+    is(lib$create_vm_zone(&zone, &quick, &most), SS$_NORMAL, "128 lists");
+    is(lib$delete_vm_zone(&zone), SS$_NORMAL, "deleted");
+    is(lib$create_vm_zone(&zone, &frequent, &sixteen), SS$_NORMAL, "16 sizes");
+    is(lib$delete_vm_zone(&zone), SS$_NORMAL, "deleted, too");
+    is(lib$create_vm_zone(&zone, &quick, &one), SS$_NORMAL, "one list");
+    is(lib$delete_vm_zone(&zone), SS$_NORMAL, "and that");
+    is(lib$create_vm_zone_64(&zone_64, &algorithm, &lists, &flags), LIB$_INVARG,
+       "not extended, from no size");
+    is(lib$create_vm_zone_64(&zone_64, &algorithm, &lists, &flags, 0, &pages), SS$_NORMAL,
+       "from two pagelets");
+    is(lib$get_vm_64(&size, &p, &zone_64), SS$_NORMAL, "1,000 bytes");
+    is(lib$get_vm_64(&small, &p, &zone_64), SS$_NORMAL, "and 24");
+    is(lib$get_vm_64(&small, &p, &zone_64), LIB$_INSVIRMEM, "which is all of it");
+    is(lib$delete_vm_zone_64(&zone_64), SS$_NORMAL, "deleted with its blocks");
 }
 
 static void arithmetic(void)
@@ -275,6 +309,7 @@ int main(void)
     builds();
     compares();
     memory();
+    zones();
     arithmetic();
     timers();
     lines();

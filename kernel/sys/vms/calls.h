@@ -78,7 +78,8 @@ cond_t vms_suspnd(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_resume(uint64_t pidadr, uint64_t prcnam);
 cond_t vms_forcex(uint64_t pidadr, uint64_t prcnam, uint64_t code);
 cond_t vms_setprn(uint64_t prcnam);
-cond_t vms_setpri(uint64_t pidadr, uint64_t prcnam, uint64_t pri, uint64_t prvpri);
+cond_t vms_setpri(uint64_t pidadr, uint64_t prcnam, uint64_t pri, uint64_t prvpri, uint64_t pol,
+                  uint64_t prvpol);
 cond_t vms_creprc(uint64_t block);
 cond_t mega_sys_final_status(uint64_t status);
 cond_t mega_sys_exit_routine(uint64_t address);

@@ -2,6 +2,7 @@
 #include "kernel/sys/vms/priority.h"
 
 #include "arch/alpha/hw/usercopy.h"
+#include "kernel/base/abi/jpidef.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sched/group.h"
@@ -46,24 +47,40 @@ static cond_t set_locked(struct process *p, uint64_t address)
     return SS$_NORMAL;
 }
 
+/* pol, if given, is the one policy that there is. */
+static cond_t check_policy(uint64_t pol)
+{
+    uint32_t policy = JPI$K_DEFAULT_POLICY;
+
+    if (pol && copyin_u32(&policy, pol) != 0)
+        return SS$_ACCVIO;
+    return policy == JPI$K_DEFAULT_POLICY ? SS$_NORMAL : SS$_BADPARAM;
+}
+
 /*
- * $SETPRI(pidadr, prcnam, pri, prvpri): of the oldest thread, and of those that it makes.
+ * $SETPRI(pidadr, prcnam, pri, prvpri, pol, prvpol): of the oldest thread, and of those that it
+ * makes. *prvpri and *prvpol are written if it succeeds.
  *
  *   SS$_NORMAL    also if the caller has no ALTPRI and asked for more than the process has
- *   SS$_BADPARAM  there is no such priority
+ *   SS$_BADPARAM  there is no such priority, or policy
  *   SS$_NONEXPR, SS$_NOPRIV, SS$_IVLOGNAM, SS$_ACCVIO
  */
-cond_t vms_setpri(uint64_t pidadr, uint64_t prcnam, uint64_t pri, uint64_t prvpri)
+cond_t vms_setpri(uint64_t pidadr, uint64_t prcnam, uint64_t pri, uint64_t prvpri, uint64_t pol,
+                  uint64_t prvpol)
 {
     uint32_t priority = (uint32_t)pri;
-    cond_t status;
+    cond_t status = check_policy(pol);
 
+    if (status != SS$_NORMAL)
+        return status;
     if (priority > VMS_PRIORITY_MOST)
         return SS$_BADPARAM;
-    if (prvpri && probe_write(prvpri, sizeof(priority)) != 0)
+    if ((prvpri && probe_write(prvpri, sizeof(priority)) != 0) ||
+        (prvpol && probe_write(prvpol, sizeof(priority)) != 0))
         return SS$_ACCVIO;
     status = vms_control(pidadr, prcnam, set_locked, (uint64_t)&priority);
-    if (status == SS$_NORMAL && prvpri && copyout_u32(prvpri, priority) != 0)
+    if (status == SS$_NORMAL && ((prvpri && copyout_u32(prvpri, priority) != 0) ||
+                                 (prvpol && copyout_u32(prvpol, JPI$K_DEFAULT_POLICY) != 0)))
         status = SS$_ACCVIO;
     return status;
 }
