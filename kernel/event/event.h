@@ -175,7 +175,8 @@ bool event_is_asked(const struct event_owner *o);
 /* Take the first AST, if one is to be delivered to the current thread: it is active until
  * event_ast_over. */
 bool event_take_ast(struct event_owner *o, struct event_ast *ast);
-/* The current thread, if ASTs are delivered to it, takes none until it says so again. Own threads. */
+/* The current thread, if ASTs are delivered to it, takes none until it says so again. Own
+ * threads. */
 void event_hold_asts(struct event_owner *o, bool hold);
 /* The routine of the active AST has ended, or (from_any) is to be seen as ended. Own threads. */
 void event_ast_over(struct event_owner *o, bool from_any);

@@ -5,8 +5,9 @@
  * which is else 0 because of the alignment, is the interlock: it is taken by a compare-and-swap
  * with acquire semantics and given back by a store with release semantics, so that the next holder
  * sees the links that one wrote. Nobody waits for it long: it is held for a dozen instructions,
- * between which no AST comes (hold.h): its routine could not get the interlock. A process that is killed while it holds it leaves it set, and LIB$_SECINTFAI is returned from then
- * on, as on OpenVMS.
+ * between which no AST comes (hold.h): its routine could not get the interlock. A process that is
+ * killed while it holds it leaves it set, and LIB$_SECINTFAI is returned from then on, as on
+ * OpenVMS.
  */
 #include "hold.h"
 

@@ -46,8 +46,8 @@ static inline int tell(const char *service, int status)
     })
 
 /* An argument that names an AST routine. Before the first, the kernel is told where such routines
- * return to (ast_return.S), and how they are put off (hold.h). A child keeps that, and a new program
- * tells it anew. */
+ * return to (ast_return.S), and how they are put off (hold.h). A child keeps that, and a new
+ * program tells it anew. */
 void mega$ast_return(void);
 void mega$tell_ast_return(void);
 extern int mega$ast_return_told;

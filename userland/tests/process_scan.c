@@ -292,7 +292,8 @@ static void waits(void)
 /* A record is there as soon as it is put: the child does not end, and its output is a mailbox. */
 static void records(void)
 {
-    STRING name = string("RECORDS"), command = string("/tests/process_scan put");
+    STRING later = string("sleep 1; echo late"), name = string("RECORDS"),
+           command = string("/tests/process_scan put");
     unsigned int flags = CLI$M_NOWAIT, pid = 0;
     struct _iosb iosb;
     unsigned short chan;
@@ -306,6 +307,11 @@ static void records(void)
               "a message");
     is_str(strtok(text, "\n"), "one record", "is what it has put before it waits");
     sys$delprc(&pid);
+    is(lib$spawn(&later, 0, &device, &flags), SS$_NORMAL, "a command that writes later");
+    memset(text, 0, sizeof(text));
+    is_status(sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, 0, 0, 0, text, sizeof(text)), SS$_NORMAL,
+              "$QIOW without a flag and a status block");
+    is_str(strtok(text, "\n"), "late", "waits all the same");
     sys$dassgn(chan);
 }
 

@@ -2,6 +2,7 @@
  * mega$control. */
 #include "failure.h"
 
+#include <efndef.h>
 #include <iledef.h>
 #include <jpidef.h>
 #include <megalith/info.h>
@@ -29,6 +30,15 @@ static char room[8192];
 static long getjpi(void) { return sys$getjpiw(0, 0, 0, jpi_warm, 0, 0, 0); }
 static long getjpi_total(void) { return sys$getjpiw(0, 0, 0, jpi_total, 0, 0, 0); }
 static long getjpi_cold(void) { return sys$getjpiw(0, 0, 0, jpi_cold, 0, 0, 0); }
+/* A scan, which the failure of one of its steps does not end: the next call goes on. */
+static unsigned context;
+static void scan_begin(void) { sys$process_scan(&context); }
+static long getjpi_scan(void)
+{
+    answer = 0;
+    return sys$getjpiw(EFN$C_ENF, &context, 0, jpi_warm, 0, 0, 0);
+}
+static bool is_found(long r) { return r == SS$_NORMAL && answer != 0; }
 static long getsyi(void) { return sys$getsyiw(0, 0, 0, syi_warm, 0, 0, 0); }
 static long getsyi_cold(void) { return sys$getsyiw(0, 0, 0, syi_cold, 0, 0, 0); }
 static long setprv(void) { return sys$setprv(1, &privileges, 0, &before); }
@@ -110,6 +120,7 @@ const struct scenario system_scenarios[] = {
     SERVICE("$getjpi", VMS_GETJPI, getjpi, .flags = NOTHING),
     SERVICE("$getjpi, pages", VMS_GETJPI, getjpi_total, .flags = NOTHING),
     SERVICE("$getjpi, untouched output", VMS_GETJPI, getjpi_cold, IN_COLD),
+    SERVICE("$getjpi, a scan", VMS_GETJPI, getjpi_scan, .prepare = scan_begin, .effect = is_found),
     SERVICE("$getsyi", VMS_GETSYI, getsyi, .flags = NOTHING),
     SERVICE("$getsyi, untouched output", VMS_GETSYI, getsyi_cold, IN_COLD),
     SERVICE("$setprv", VMS_SETPRV, setprv, .flags = NOTHING),

@@ -21,11 +21,11 @@ int lib$get_vm(const int *number_of_bytes, void *base_address, const unsigned in
 int lib$free_vm(const int *number_of_bytes, void *base_address, const unsigned int *zone_id);
 /* Creates a zone. All arguments but the first can be left out, at the end or as 0: flags are
  * LIB$M_VM_ constants of <libvmdef.h>; block sizes are multiples of block_size (default 8), and
- * algorithm_argument is that of LIB$K_VM_FIXED, and must be there, from 1 to 128 and 1 to 16, for
- * LIB$K_VM_QUICK_FIT and LIB$K_VM_FREQ_SIZES, too; alignment is a power of 2, from 4 to 512 (default
- * 8); page_limit counts 512 bytes, and so does initial_size, which LIB$M_VM_NO_EXTEND makes the
- * limit (LIB$_INSVIRMEM). The others are not looked at, but a routine that is to get pages gives
- * LIB$_INVARG. */
+ * algorithm_argument is that of LIB$K_VM_FIXED, and must be there, from 1 to 128 and 1 to 16,
+ * for LIB$K_VM_QUICK_FIT and LIB$K_VM_FREQ_SIZES, too; alignment is a power of 2, from 4 to 512
+ * (default 8); page_limit counts 512 bytes, and so does initial_size, which LIB$M_VM_NO_EXTEND
+ * makes the limit (LIB$_INSVIRMEM). The others are not looked at, but a routine that is to get
+ * pages gives LIB$_INVARG. */
 int lib$create_vm_zone(unsigned int *zone_id, const int *algorithm, const int *algorithm_argument,
                        const int *flags, const int *extend_size, const int *initial_size,
                        const int *block_size, const int *alignment, const int *page_limit,
