@@ -282,9 +282,9 @@ int mega$info(unsigned item, __int64 index, void *buffer, unsigned __int64 lengt
     return SS$_NORMAL;
 }
 
-const char *mega$condition_text(int status)
+const char *mega$condition_message(int status, unsigned parts)
 {
-    (void)status;
+    (void)status, (void)parts;
     return "an error";
 }
 
