@@ -307,11 +307,14 @@ static void records(void)
               "a message");
     is_str(strtok(text, "\n"), "one record", "is what it has put before it waits");
     sys$delprc(&pid);
+    sys$dassgn(chan);
+    device = name = string("LATER"); /* the other one may have an end of file by now */
+    sys$crembx(0, &chan, 0, 0, 0, 0, &name);
     is(lib$spawn(&later, 0, &device, &flags), SS$_NORMAL, "a command that writes later");
     memset(text, 0, sizeof(text));
     is_status(sys$qiow(EFN$C_ENF, chan, IO$_READVBLK, 0, 0, 0, text, sizeof(text)), SS$_NORMAL,
               "$QIOW without a flag and a status block");
-    is_str(strtok(text, "\n"), "late", "waits all the same");
+    ok(strncmp(text, "late", 4) == 0, "waits all the same: %s", text);
     sys$dassgn(chan);
 }
 
