@@ -12,8 +12,8 @@
  * must not come between: as long as the first longword of its hold word, which the C library has
  * named, is not 0. The thread that then finds an AST to deliver writes 1 to the second longword
  * instead, and takes none until the library, which looks there when the first one is 0 again, calls
- * MEGA_SYS_AST_RETURN once more. Each thread has a word of its own, so what another one does, and
- * $SETAST, which is of the whole process, have nothing to do with it.
+ * MEGA_SYS_AST_RETURN once more, which writes 0. Each thread has a word of its own, so what another
+ * one does, and $SETAST, which is of the whole process, have nothing to do with it.
  */
 #include "kernel/proc/ast.h"
 

@@ -249,7 +249,7 @@ bool signal_send(struct process *p, const struct signal_info *info)
 bool signal_is_stopping(struct process *p)
 {
     ipl_t ipl = spin_lock(&p->sig->lock);
-    bool stopping = p->sig->stopped || (p->sig->pending.set & STOPS);
+    bool stopping = p->sig->stopped || (p->sig->pending.set & SIGBIT(SIGSTOP));
 
     spin_unlock(&p->sig->lock, ipl);
     return stopping;

@@ -185,7 +185,7 @@ int signal_wait(sigset_t set, uint64_t deadline, struct signal_info *info);
  * discarded. */
 void signal_action_change(int sig, const struct signal_action *act);
 
-/* Has the process p stopped, or is a signal that stops it pending? The same conditions. */
+/* Has the process p stopped, or is SIGSTOP pending? The same conditions. */
 bool signal_is_stopping(struct process *p);
 /* Send a signal to the process p: a thread that does not block it takes it. The caller keeps p and
  * its threads in existence (table lock, RANK_PROC, or p is the current process). Any IPL; locks

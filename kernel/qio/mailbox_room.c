@@ -18,6 +18,9 @@
  * What has room for a message of one length need not have it for another: a writer tries, and asks
  * again. Requests that come while others are told wait for the next message, so that such a writer
  * does not ask without end.
+ *
+ * The timer is one for each mailbox and runs while requests are left, of which there are at most
+ * MAILBOX_WANTED, each charged to who asks; so it counts towards nobody's timers.
  */
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/qio/mailbox_private.h"

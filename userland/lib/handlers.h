@@ -26,6 +26,7 @@ struct signalled {
     size_t count;               /* arguments, with PC and PS */
     int64_t quadwords[SIGNAL_ARGUMENTS_MAX + 2];
     int32_t longwords[SIGNAL_ARGUMENTS_MAX + 3]; /* the count first: the handlers' signal array */
+    unsigned held;                               /* sections that it interrupts (hold.h) */
     bool unwind;                                 /* sys$unwind was called */
     int unwind_depth;
     void *unwind_pc;
@@ -41,6 +42,8 @@ const struct signalled *mega$signal_number(int n);
 bool mega$dispatch(struct signalled *s);
 /* Ends a signal, and those of its handlers. */
 void mega$forget_signal(const struct signalled *s);
+/* The sections that the innermost signal interrupts, which go on when its handler has returned. */
+unsigned mega$interrupted_holds(void);
 /* Prints the message of a signal that no handler wanted. */
 void mega$report(const struct signalled *s);
 /* Ends the program with a condition value, whose message is printed at last if it is a warning or

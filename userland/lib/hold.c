@@ -19,16 +19,13 @@ void mega$tell_ast_return(void)
     mega$ast_return_told = 1;
 }
 
-/* `pending` is cleared first: an AST that the call delivers may find another section held. */
-void mega$take_asts(void)
-{
-    mega$hold.pending = 0;
-    mega$tell_ast_return();
-}
+/* The kernel clears `pending`: a signal whose handler jumps away before the call leaves it set, and
+ * the next release calls. */
+void mega$take_asts(void) { mega$tell_ast_return(); }
 
-void mega$leave_holds(void)
+void mega$leave_holds(unsigned depth)
 {
-    mega$hold.depth = 0;
-    if (mega$hold.pending)
+    mega$hold.depth = depth;
+    if (mega$hold.pending && !depth)
         mega$take_asts();
 }

@@ -20,14 +20,15 @@
 
 /* What the kernel knows by MEGA_SYS_AST_RETURN: two longwords. */
 struct mega_ast_hold {
-    unsigned int depth, pending;
+    _Alignas(8) unsigned int depth;
+    unsigned int pending;
 };
 extern _Thread_local struct mega_ast_hold mega$hold;
 
 /* ASTs that were put off are delivered. */
 void mega$take_asts(void);
-/* All sections that the thread is in are left by an unwind. */
-void mega$leave_holds(void);
+/* An unwind has left sections: so many of those that the thread was in go on. */
+void mega$leave_holds(unsigned depth);
 
 static inline void mega$hold_asts(void)
 {
@@ -38,7 +39,9 @@ static inline void mega$hold_asts(void)
 static inline void mega$release_asts(void)
 {
     __asm__ volatile("" ::: "memory");
-    mega$hold.depth--;
+    /* 0: a handler of POSIX that interrupted the section has unwound what it had called. */
+    if (__builtin_expect(mega$hold.depth != 0, 1))
+        mega$hold.depth--;
     __asm__ volatile("" ::: "memory");
     if (__builtin_expect(mega$hold.pending, 0) && !mega$hold.depth)
         mega$take_asts();

@@ -37,6 +37,8 @@ struct signalled *mega$new_signal(void)
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     struct signalled *s = NULL;
 
+    unsigned held = mega$hold.depth;
+
     mega$hold_asts(); /* a routine that signals uses the entry that is free */
     /* Those whose frames are gone were left by longjmp(). */
     while (level && signals[level - 1].dispatcher < here)
@@ -45,12 +47,15 @@ struct signalled *mega$new_signal(void)
         s = &signals[level++];
         memset(s, 0, sizeof(*s));
         s->dispatcher = UINTPTR_MAX;
+        s->held = held;
     }
     mega$release_asts();
     return s;
 }
 
 void mega$forget_signal(const struct signalled *s) { level = (int)(s - signals); }
+
+unsigned mega$interrupted_holds(void) { return level ? signals[level - 1].held : 0; }
 
 const int64_t *mega$signal_quadwords(const void *longwords, size_t *count)
 {

@@ -133,14 +133,13 @@ static int create(const struct command *c, const void *input, const void *output
     return call(VMS_CREPRC, (quad)block, 0, 0, 0, 0, 0);
 }
 
-/* Waits for the status, whoever sets the flag meanwhile. */
-static int wait_for(int efn, volatile const int *status)
+/* Waits until *ended is not 0, whoever sets the flag meanwhile, and without it if its cluster is
+ * left: *ended is on the stack, so it is waited for in any case. */
+static void wait_for(int efn, volatile const int *ended)
 {
-    int result = SS$_NORMAL;
-
-    while (!*status && result == SS$_NORMAL)
-        result = call(VMS_SYNCH, (quad)efn, (quad)status, 0, 0, 0, 0);
-    return *status ? SS$_NORMAL : result;
+    while (!*ended)
+        if (call(VMS_SYNCH, (quad)efn, (quad)ended, 0, 0, 0, 0) != SS$_NORMAL)
+            efn = EFN$C_ENF;
 }
 
 /* Starts the command; waits for its end, if that is asked for, by the flag. */
@@ -149,12 +148,13 @@ static int run(const struct command *c, const void *input, const void *output, u
                quad astprm)
 {
     char *none = NULL;
-    volatile int ended = 0;
+    volatile int value = 0, ended = 0;
     bool waits = !(flags & CLI$M_NOWAIT);
     struct mega_spawn s = {
         .argv = (quad)c->argv,
         .envp = (quad)(flags & CLI$M_NOCLISYM ? &none : environ),
-        .status = waits ? (quad)&ended : (quad)completion,
+        .status = waits ? (quad)&value : (quad)completion,
+        .ended = waits ? (quad)&ended : 0,
         .efn = (quad)efn,
         .astadr = astadr,
         .astprm = astprm,
@@ -162,9 +162,9 @@ static int run(const struct command *c, const void *input, const void *output, u
     int status = create(c, input, output, name, pid, &s);
 
     if (status == SS$_NORMAL && waits) {
-        status = wait_for(efn, &ended);
-        if (completion && ended)
-            *completion = ended;
+        wait_for(efn, &ended);
+        if (completion)
+            *completion = value;
     }
     return status;
 }

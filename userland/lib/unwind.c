@@ -77,7 +77,8 @@ void mega$unwind_to(uintptr_t from, int depth, int64_t value, void *pc)
     if (pc)
         s.frame.pc = (int64_t)pc;
     if (s.leaves_ast)
-        sys$clrast();   /* the routine does not return: without this, no other one would run */
-    mega$leave_holds(); /* also those of a routine of the library that a fault has ended */
+        sys$clrast(); /* the routine does not return: without this, no other one would run */
+    /* Those of a routine of the library that a fault has ended are left too. */
+    mega$leave_holds(mega$interrupted_holds());
     mega$resume(&s.frame);
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <tap.h>
 #include <time.h>
 #include <unistd.h>
@@ -273,6 +274,37 @@ static void left_amid(void)
     is(calls, 1, "and an AST after that");
 }
 
+/* One that goes on when the handler of its fault returns is still in the middle, whatever has been
+ * unwound in the handler. */
+#define PAGE 8192
+static char *pages;
+
+static int mend(struct chf$signal_array *s, struct chf$mech_array *m)
+{
+    (void)m;
+    if (s->chf$is_sig_name == SS$_ACCVIO && mprotect(pages, PAGE, PROT_READ | PROT_WRITE) == 0)
+        unwinds();
+    return SS$_CONTINUE;
+}
+
+static __attribute__((noipa)) int mended_queue(void)
+{
+    lib$establish(mend);
+    return lib$insqti((unsigned *)(pages + PAGE), pages);
+}
+
+static void goes_on_amid(void)
+{
+    pages = mmap(NULL, 2ul * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages, PAGE, PROT_NONE);
+    calls = failed = 0;
+    is(mended_queue(), LIB$_ONEENTQUE, "a queue whose page comes with the fault");
+    is(failed, 0, "and an unwind in the handler");
+    sys$dclast(count, 0, 0);
+    is(calls, 1, "and an AST after that, too");
+    munmap(pages, 2ul * PAGE);
+}
+
 /* ---- threads ---- */
 
 static volatile int over;
@@ -341,6 +373,7 @@ int main(void)
     amid(unwinds, unwinds, "unwinds");
     unwound();
     left_amid();
+    goes_on_amid();
     beside_threads();
     return tap_done();
 }

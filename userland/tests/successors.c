@@ -219,6 +219,16 @@ static void names_at_once(void)
     sys$dassgn(chan);
 }
 
+/* lib$spawn, whose wait is not for a value other than 0. */
+static void waits_for_zero(void)
+{
+    STRING command = string(IMAGE), in = string(orders("exit_0"));
+    int ended = -1;
+
+    is_status(lib$spawn(&command, &in, 0, 0, 0, 0, &ended), SS$_NORMAL, "lib$spawn of exit_0");
+    is(ended, 0, "its value");
+}
+
 static void final_values(void)
 {
     static const unsigned char second[] = {PQL$_CPULM, 100, 0, 0, 0, PQL$_LISTEND};
@@ -244,6 +254,7 @@ static void final_values(void)
         is(final_status(chan), ends[i].want, "how it ends");
     }
     sys$dassgn(chan);
+    waits_for_zero();
 }
 
 static void limits_pass_on(void)

@@ -1,6 +1,8 @@
 /* Services on ASTs. */
 #include "kernel/proc/ast.h"
+#include "arch/alpha/hw/pal.h"
 #include "arch/alpha/hw/trapframe.h"
+#include "arch/alpha/hw/usercopy.h"
 #include "kernel/base/abi/ssdef.h"
 #include "kernel/proc/signal.h"
 #include "kernel/sys/vms/args.h"
@@ -61,6 +63,9 @@ cond_t mega_sys_ast_return(uint64_t address, uint64_t hold)
 
     __atomic_store_n(&p->ast_hold, hold, __ATOMIC_RELAXED);
     __atomic_store_n(&p->ast_return, address, __ATOMIC_RELAXED);
+    /* What process_ast_hold() has written. A word that cannot be written is the program's loss. */
+    if (hold)
+        (void)copyout_u32(pal_rdunique() + hold + sizeof(uint32_t), 0);
     if (o)
         event_hold_asts(o, false);
     return SS$_NORMAL;

@@ -52,7 +52,7 @@ enum {
 /* A request that completes when the process has ended. In nonpaged pool. */
 struct completion {
     struct event_request request;
-    vaddr_t status; /* of a longword, 0: none */
+    vaddr_t status, ended; /* of longwords, 0: none */
     uint16_t account;
 };
 
@@ -318,6 +318,8 @@ static bool finish(struct event_request *r)
 
     if (c->status)
         (void)copyout_u32(c->status, (uint32_t)r->status);
+    if (c->ended)
+        (void)copyout_u32(c->ended, 1); /* the value may be 0 */
     return true;
 }
 
@@ -337,12 +339,14 @@ static cond_t begin_completion(const struct mega_spawn *s, struct event_request 
 
     if (status != SS$_NORMAL)
         return status;
-    if (s->status && probe_write(s->status, sizeof(uint32_t)) != 0)
+    if ((s->status && probe_write(s->status, sizeof(uint32_t)) != 0) ||
+        (s->ended && probe_write(s->ended, sizeof(uint32_t)) != 0))
         return SS$_ACCVIO;
     c = o ? npp_alloc_charged(sizeof(*c), account) : NULL;
     if (!c)
         return SS$_INSFMEM;
     c->status = s->status;
+    c->ended = s->ended;
     c->account = account;
     c->request.finish = finish;
     c->request.release = release;

@@ -109,7 +109,7 @@ static long detached(void)
 static long spawn(void)
 {
     char *argv[] = {(char *)"sleep", (char *)"1000", 0};
-    struct mega_spawn s = {(unsigned long)argv, 0, (unsigned long)&ended, EFN$C_ENF, 0, 0};
+    struct mega_spawn s = {(unsigned long)argv, 0, (unsigned long)&ended, 0, EFN$C_ENF, 0, 0};
     unsigned long block[] = {
         16, (unsigned long)&made, (unsigned long)&image, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0,
         0,  (unsigned long)&s};

@@ -11,6 +11,7 @@
 struct mega_spawn {
     uint64_t argv, envp;     /* as for execve */
     uint64_t status;         /* of a longword for the condition value that it ends with, or 0 */
+    uint64_t ended;          /* of a longword that is 1 once the value is stored, or 0 */
     uint64_t efn;            /* event flag, or EFN$C_ENF */
     uint64_t astadr, astprm; /* 0: no AST */
 };
