@@ -27,7 +27,7 @@ LEAKS = {
     "aspace_reference": r"PANIC: (leak: )?memory is inconsistent",
     "job_member": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: .*names of a process",
     "mailbox": r"leak: 1 block of \d+ bytes of nonpaged pool \(as large: [^)]*mailbox[,)]",
-    "channel": r"(?s)leak: [^)]*channel to a mailbox.*leak: [^)]*as large: mailbox\)",
+    "channel": r"(?s)leak: [^)]*channel to a mailbox.*leak: [^)]*as large: mailbox[,)]",
     "mailbox_request": r"leak: 1 block of \d+ bytes .*request to a mailbox",
     "ast": r"leak: 1 block of \d+ bytes .*events of a process",
     "terminal_request": r"leak: 1 block of \d+ bytes .*request to a terminal",
