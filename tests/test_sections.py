@@ -148,7 +148,9 @@ def test_a_kept_section_is_deleted_and_its_reservation_freed() -> None:
     reserve = ("--reserve", "DBCACHE 64 /ALLOCATE /ZERO /PAGE_TABLES")
     done = run_guest("/bin/sh", "-c", script, memory="512M", options=reserve).expect(0)
     assert "nothing of it is unused" in done.console
-    assert done.console.count("dgblsc: DBCACHE: SS$_NOSUCHSEC") == 1  # there is none of the group
-    assert "dgblsc: NONE: SS$_NOSUCHSEC" in done.console and "usage: dgblsc" in done.console
+    assert (
+        done.console.count("dgblsc: DBCACHE: %SYSTEM-W-NOSUCHSEC") == 1
+    )  # there is none of the group
+    assert "dgblsc: NONE: %SYSTEM-W-NOSUCHSEC" in done.console and "usage: dgblsc" in done.console
     assert "DBCACHE: 8201 pages (64.07 MB) are fluid again" in done.text
     assert "nothing is named" in done.text and "no memory reservations" in done.text

@@ -1,9 +1,11 @@
 // SOURCES: userland/lib/fao.c userland/lib/fao_services.c userland/lib/time.c
-// SOURCES: userland/lib/lib_time.c userland/lib/message.c userland/lib/descriptor.c
+// SOURCES: userland/lib/lib_time.c userland/lib/message.c userland/lib/put_message.c
+// SOURCES: userland/lib/descriptor.c
 // SOURCES: userland/lib/strings.c userland/lib/lib_strings.c userland/lib/extract.c
 // SOURCES: userland/lib/characters.c userland/lib/numbers.c
 // TARGETS: userland/lib/fao.c userland/lib/fao_services.c userland/lib/time.c
-// TARGETS: userland/lib/lib_time.c userland/lib/message.c userland/lib/descriptor.c
+// TARGETS: userland/lib/lib_time.c userland/lib/message.c userland/lib/put_message.c
+// TARGETS: userland/lib/descriptor.c
 // TARGETS: userland/lib/strings.c userland/lib/lib_strings.c userland/lib/extract.c
 // TARGETS: userland/lib/characters.c userland/lib/numbers.c
 // RUNS: 4000

@@ -1,7 +1,7 @@
 // SOURCES: userland/lib/strings.c userland/lib/vm.c userland/lib/descriptor.c userland/lib/fao.c
 // SOURCES: userland/lib/fao_services.c userland/lib/time.c userland/lib/lib_time.c
 // SOURCES: userland/lib/clock.c userland/lib/extract.c userland/lib/characters.c
-// SOURCES: userland/lib/lib_strings.c userland/lib/message.c
+// SOURCES: userland/lib/lib_strings.c userland/lib/message.c userland/lib/put_message.c
 // WRAP: malloc calloc posix_memalign tsearch
 /*
  * The run-time library without memory: in each routine that allocates, each allocation fails in

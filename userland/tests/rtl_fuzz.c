@@ -378,7 +378,7 @@ static void scan(void)
     list[n] = (ILE3){0};
     status = sys$process_scan(&context, list);
     AMONG("$PROCESS_SCAN", status, SS$_NORMAL, SS$_BADPARAM, SS$_BADITMCOD, SS$_IVBUFLEN,
-          SS$_ACCVIO, SS$_IVLOGNAM);
+          SS$_IVSSRQ, SS$_ACCVIO, SS$_IVLOGNAM);
     while (status == SS$_NORMAL && seen++ < 100)
         status = sys$getjpiw(EFN$C_ENF, &context, 0, wanted, 0, 0, 0);
     if (seen) {
