@@ -8,6 +8,7 @@ import pty
 import select
 import subprocess
 import termios
+import time
 from pathlib import Path
 
 import pexpect
@@ -89,6 +90,21 @@ def test_input_that_is_no_terminal_meets_no_editor() -> None:
         b"megalith$ echo got $x",
     ]
     assert session[4:7] == [b"got for the command", b"megalith$ echo last", b"last"]
+
+
+def test_nothing_is_lost_while_nobody_reads() -> None:
+    """A pager, or a busy host, may not read for seconds: what programs print waits."""
+    last = 30000  # more than the pipe and the machine's lines hold
+    script = f"i=0; while [ $i -lt {last} ]; do i=$((i + 1)); echo $i; done\n"
+    command = [TOP / "scripts/run", "-m", "256M", "--smp", "2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as machine:
+        assert machine.stdin and machine.stdout
+        machine.stdin.write(script.encode())
+        machine.stdin.close()
+        time.sleep(5)
+        said = machine.stdout.read().decode().split()
+    numbers = [int(word) for word in said if word.isdigit()]
+    assert numbers[-last:] == list(range(1, last + 1))
 
 
 def test_make_run_does_not_report_the_last_command(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@
 #define RING   4096u /* bytes; a power of two */
 #define BUFFER 256u  /* bytes of a message that stay together */
 #define SPARE  256u  /* bytes of the ring for printk_queue() only */
-/* Nanoseconds without progress, after which what is in the ring is dropped. */
+/* Nanoseconds without progress, after which a message is not waited for any more: the host does not
+   read. What of it has room in the ring is sent later, as is what was there before. */
 #define GIVE_UP         1000000000UL
 #define CSERVE_GET_TIME 7
 
@@ -58,10 +59,8 @@ static size_t send_locked(void)
     return n;
 }
 
-static bool never_over(void) { return false; }
-
-/* Send until the first `end` bytes ever put are out, or over() while the transmitter is busy.
-   False: it was over. */
+/* Send until the first `end` bytes ever put are out. False: they are not, but over() says that the
+   caller need not wait; without it, nothing was sent for GIVE_UP. */
 static bool send_until(uint64_t end, bool (*over)(void))
 {
     uint64_t give_up = 0;
@@ -70,21 +69,20 @@ static bool send_until(uint64_t end, bool (*over)(void))
         uint64_t ipl = rawlock_acquire(&printk_lock);
         bool sent = ring_out >= end || send_locked() != 0, done = ring_out >= end;
 
-        if (!sent && give_up && pal_cserve(CSERVE_GET_TIME, 0) > give_up)
-            ring_out = ring_in;
         rawlock_release(&printk_lock, ipl);
         if (done)
             return true;
         if (sent)
             give_up = 0;
-        else if (over())
+        else if (over ? over() : give_up && pal_cserve(CSERVE_GET_TIME, 0) > give_up)
             return false;
         else if (!give_up)
             give_up = pal_cserve(CSERVE_GET_TIME, 0) + GIVE_UP;
     }
 }
 
-/* Put all n bytes into the ring, and send what it has no room for; if it is over, the rest is lost.
+/* Put all n bytes into the ring, and send what it has no room for; if that is over, or given up, the
+ * rest is lost.
  * Returns the count of bytes put so far, for send_until(). */
 static uint64_t put_all(const char *text, size_t n, bool (*over)(void))
 {
@@ -145,7 +143,7 @@ static void flush(struct message *m)
 {
     if (m->n) {
         keep(m->text, m->n);
-        put_all(m->text, m->n, never_over);
+        put_all(m->text, m->n, NULL);
     }
     m->n = 0;
 }
@@ -193,7 +191,7 @@ void vprintk(const char *fmt, va_list ap)
     m.n = 0;
     format_to(add, &m, fmt, ap);
     keep(m.text, m.n);
-    send_until(put_all(m.text, m.n, never_over), never_over);
+    send_until(put_all(m.text, m.n, NULL), NULL);
 }
 
 void printk(const char *fmt, ...)
@@ -225,7 +223,7 @@ void printk_queue(const char *text, size_t n)
     rawlock_release(&printk_lock, ipl);
 }
 
-void printk_send(void) { send_until(put_all("", 0, never_over), never_over); }
+void printk_send(void) { send_until(put_all("", 0, NULL), NULL); }
 
 void printk_panic_begin(void)
 {
