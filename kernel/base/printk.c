@@ -81,9 +81,8 @@ static bool send_until(uint64_t end, bool (*over)(void))
     }
 }
 
-/* Put all n bytes into the ring, and send what it has no room for; if that is over, or given up, the
- * rest is lost.
- * Returns the count of bytes put so far, for send_until(). */
+/* Put all n bytes into the ring, and send what it has no room for; if that is over, or given up,
+ * the rest is lost. Returns the count of bytes put so far, for send_until(). */
 static uint64_t put_all(const char *text, size_t n, bool (*over)(void))
 {
     for (;;) {
