@@ -5,22 +5,22 @@
 #include "kernel/io/open_flags.h"
 #include "kernel/qio/mailbox_private.h"
 
-enum outcome { COMPLETE, QUEUED, CLOSED, FULL };
+enum outcome { PUT, CLOSED, FULL };
 
 /* Put m, which belongs to the mailbox from then on, with the request r that waits until it is read,
- * or NULL. COMPLETE: it is there; QUEUED: likewise, and no read was waiting; CLOSED: the
- * mailbox is gone, and m still the caller's; FULL: too many check for readers, likewise. */
+ * or NULL. PUT: it is there; CLOSED: the mailbox is gone, and m still the caller's; FULL: too many
+ * check for readers, likewise. */
 static enum outcome put(struct mailbox *b, struct mailbox_channel *c, struct mailbox_message *m,
                         struct io_request *r, bool check)
 {
     ipl_t ipl = spin_lock(&b->lock);
-    enum outcome outcome = list_empty(&b->reads) ? QUEUED : COMPLETE;
+    enum outcome outcome = PUT;
 
     if (b->gone || (c && c->closed))
         outcome = CLOSED;
     else if (r && check && !mailbox_keep_locked(b, READERS, &b->watched[READERS], &r->watch, r))
         outcome = FULL;
-    if (outcome != CLOSED && outcome != FULL) {
+    if (outcome == PUT) {
         list_add_tail(&b->messages, &m->link);
         b->nmessages++;
         b->nbytes += m->length;
@@ -49,19 +49,20 @@ static bool is_left(struct mailbox *b)
  * The message is in the mailbox: to a read that waits, or tell who wants to know.
  *
  * That a read was waiting when the message came is no promise that it gets this one: two writers
- * may both have seen the only read, or it is cancelled before mailbox_deliver() finds it. So what
- * is left after the delivery decides, for the outcome COMPLETE too.
+ * may both have seen the only read, or it is cancelled before mailbox_deliver() finds it. And that
+ * none was waiting is no news once the message has been read: who has asked to be told then waits
+ * for another one. So what is left after the delivery decides.
  *
  *   writer A: put, a read waits       writer B: put, the same read waits
  *   deliver: the read has A's
  *                                     deliver: no read; B's message is left, and told of
  */
-static void announce(struct mailbox *b, enum outcome outcome)
+static void announce(struct mailbox *b)
 {
     mailbox_deliver(b);
     (void)wake_one(&b->lines);
     poll_notify(&b->polled, POLLIN | POLLRDNORM);
-    if (outcome == QUEUED || is_left(b))
+    if (is_left(b))
         mailbox_post_all(b, &b->attention[WRITERS], 0);
 }
 
@@ -93,7 +94,7 @@ static cond_t write_message(struct mailbox_channel *c, const struct mailbox_writ
         mailbox_request_drop(r);
         return outcome == FULL ? SS$_EXQUOTA : SS$_NOPRIV;
     }
-    announce(b, outcome);
+    announce(b);
     if (w->now)
         event_post_self(&r->event, qio_status(SS$_NORMAL, length, 0));
     else if (w->check && !readers_of(b)) /* the last one has gone before r was on the list */
@@ -157,7 +158,7 @@ cond_t mailbox_send(struct qio_channel *q, uint32_t pid, const struct mailbox_wr
     if (status != SS$_NORMAL)
         mailbox_message_unref(m);
     else
-        announce(c->box, outcome);
+        announce(c->box);
     return status;
 }
 
@@ -186,7 +187,7 @@ cond_t mailbox_post(const struct mailbox_number *to, const void *message, uint32
             mailbox_message_unref(m);
             status = SS$_NOSUCHDEV;
         } else {
-            announce(b, outcome);
+            announce(b);
         }
     }
     mailbox_unref(b);
