@@ -132,8 +132,10 @@ void anon_end(struct aspace *as, const struct l1_set *used);
 /* Does the PTE, which maps a page, map one of the entry's own, not one of its object? */
 static inline bool pte_is_private(pte_t pte) { return !(pte & PTE_SW_SHARED); }
 /* Count one more PTE that maps a private page: it has no single owner any more. */
-static inline void anon_page_share(struct page *p)
+static inline void anon_page_share(pfn_t pfn)
 {
+    struct page *p = page_of(pfn);
+
     __atomic_fetch_add(&p->refcnt, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&p->owner, 0, __ATOMIC_RELAXED); /* by several spaces at once, all with 0 */
 }

@@ -60,26 +60,29 @@ static void __attribute__((noinline)) note(struct fork_noted *noted, const struc
         noted->page[noted->n++] = (struct noted_page){e, p, to};
 }
 
-/* A write to the page is to be seen from now on: the PTE's new value. */
-static inline __attribute__((always_inline)) pte_t watch_writes(pte_t *p, pte_t pte)
-{
-    pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
-    pt_store(p, pte);
-    return pte;
-}
-
-/* The parent's PTE p maps a page of its object that can be written, or a page in a page file.
-   Returns its new value, which the child's has too. */
-static pte_t __attribute__((noinline)) share_other(struct fork_noted *noted, pte_t *p, vaddr_t va,
-                                                   uint64_t *private)
+/* The parent's PTE p, which maps a page of its own or one that can be written, or none, for the
+   child. Returns its new value, of both. */
+static inline pte_t share_private(const struct map_entry *e, struct fork_noted *noted, pte_t *p,
+                                  pte_t *to, vaddr_t va, uint64_t *private)
 {
     pte_t pte = *p;
 
-    if (pte_valid(pte))
-        return watch_writes(p, pte);
-    pte_must_be_paged_out(va, pte);
-    noted->slots++;
-    ++*private;
+    if (unlikely(!pte_valid(pte))) {
+        pte_must_be_paged_out(va, pte);
+        noted->slots++;
+        ++*private;
+        return pte;
+    }
+    if (!(pte & PTE_SW_COW)) {
+        pte = (pte & ~(PTE_KWE | PTE_UWE)) | PTE_FOW | PTE_SW_COW;
+        pt_store(p, pte);
+    }
+    if (!(pte & PTE_SW_SHARED)) {
+        anon_page_share(pte_pfn(pte));
+        if (unlikely(__atomic_load_n(&page_of(pte_pfn(pte))->soon, __ATOMIC_RELAXED)))
+            note(noted, e, p, to);
+        ++*private;
+    }
     return pte;
 }
 
@@ -90,25 +93,13 @@ static inline __attribute__((always_inline)) void share_one(const struct map_ent
                                                             pte_t *to, vaddr_t va, uint64_t *rest,
                                                             uint64_t *private)
 {
-    const pte_t own = PTE_V | PTE_SW_SHARED, as_is = own | PTE_SW_COW;
+    const pte_t as_is = PTE_V | PTE_SW_SHARED | PTE_SW_COW;
     pte_t pte = *p;
 
     if (pte == 0)
         return;
-    if (~pte & as_is) {
-        if (likely((pte & own) == PTE_V)) {
-            struct page *page = page_of(pte_pfn(pte));
-
-            if (!(pte & PTE_SW_COW))
-                pte = watch_writes(p, pte);
-            anon_page_share(page);
-            if (unlikely(__atomic_load_n(&page->soon, __ATOMIC_RELAXED)))
-                note(noted, e, p, to);
-            ++*private;
-        } else {
-            pte = share_other(noted, p, va, private);
-        }
-    }
+    if (~pte & as_is)
+        pte = share_private(e, noted, p, to, va, private);
     __atomic_store_n(to, pte, __ATOMIC_RELAXED);
     --*rest;
 }
