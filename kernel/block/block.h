@@ -25,6 +25,7 @@ struct validate;
 #define BLOCK_VOLUMES      16u  /* volumes of each: itself, and 15 partitions */
 #define BLOCK_PAGES        16u  /* of data in a request */
 #define BLOCK_DEPTH        64u  /* requests of a disk that its device has at a time */
+#define BLOCK_FEW          4u   /* requests that one hold of a disk's lock is for */
 #define BLOCK_NAME         12u  /* bytes of a name with its NUL: "vda", "vda15" */
 #define BLOCK_SILENCE_S    30u  /* a device that answers nothing for so long has failed, ... */
 #define BLOCK_PATIENCE_S   120u /* and one that does not answer one request for so long */
@@ -181,9 +182,10 @@ int block_direct(const struct block_volume *v, enum block_kind kind, uint64_t se
                  uint32_t nbytes, struct block_request **out);
 /* Queue it; on a disk that has failed it ends with -EIO at once. IPL 0; takes the disk's lock. */
 void block_submit(struct block_request *r);
-/* The same for one of several: the device may begin it only when block_notify() is called, which
- * the caller does at once after the last. Nothing that may wait comes between. */
-void block_submit_quietly(struct block_request *r);
+/* The same for up to BLOCK_FEW requests to one disk, in one hold of its lock. The device may begin
+ * them only when block_notify() is called, which the caller does at once after the last. Nothing
+ * that may wait comes between. */
+void block_submit_few(struct block_request *const *r, unsigned n);
 void block_notify(struct block_disk *d);
 /* Wait for its end: its err. The caller drops it. -EINTR: the thread is to end, and the request is
  * under way. IPL 0, no spinlock. */

@@ -16,7 +16,7 @@ void block_unpin(struct block_request *r);
 void block_free(struct block_request *r);
 /* One pass of the thread over a disk, `now` being the time: take what was answered, start what can
  * be started, free what was dropped, give the device up when it is late. True: there may be more to
- * do at once. IPL 0; takes the disk's lock for one request at a time. */
+ * do at once. IPL 0; takes the disk's lock for BLOCK_FEW requests at a time. */
 bool block_serve(struct block_disk *d, uint64_t now);
 
 #endif

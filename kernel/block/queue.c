@@ -4,9 +4,9 @@
  * with the device may end in any order, with one exception: a flush is started only when all writes
  * that were submitted before it have ended, so that it covers them. It holds nothing else back.
  *
- * disk.lock is held for one request at a time, or for a look at those that the device has, which
- * are at most BLOCK_DEPTH. It is taken by interrupts, so memory is freed without it, and only by
- * threads: the self-check, which runs while they are stopped, finds all requests at rest.
+ * disk.lock is held for BLOCK_FEW requests at a time, or for a look at those that the device has,
+ * which are at most BLOCK_DEPTH. It is taken by interrupts, so memory is freed without it, and only
+ * by threads: the self-check, which runs while they are stopped, finds all requests at rest.
  */
 #include "kernel/base/errno.h"
 #include "kernel/base/panic.h"
@@ -156,10 +156,10 @@ static void __attribute__((noinline)) queue_up(struct block_request *r, ipl_t ip
         block_wake();
 }
 
-/* True: the device is to be told of it. */
-static inline bool submit(struct block_request *r, struct block_disk *d)
+/* Pass r on to the device, which is to be told of it. False: r is to wait in the queue. */
+static inline __attribute__((always_inline)) bool pass_on_locked(struct block_request *r,
+                                                                 struct block_disk *d)
 {
-    ipl_t ipl = spin_lock(&d->lock);
     bool write = r->kind == BLOCK_WRITE;
 
     __atomic_store_n(&thread_self()->disk_requests, thread_self()->disk_requests + 1,
@@ -169,24 +169,40 @@ static inline bool submit(struct block_request *r, struct block_disk *d)
         list_add_tail(&d->writes, &r->order);
     /* Mostly it is the only one to be started. */
     if (unlikely(d->failed || r->kind == BLOCK_FLUSH || !list_empty(&d->queue) ||
-                 d->nstarted >= BLOCK_DEPTH || !d->driver->start(d, r))) {
-        queue_up(r, ipl);
+                 d->nstarted >= BLOCK_DEPTH || !d->driver->start(d, r)))
         return false;
-    }
     started_locked(d, r);
-    spin_unlock(&d->lock, ipl);
     return true;
 }
 
 void block_submit(struct block_request *r)
 {
     struct block_disk *d = r->disk; /* r may be gone on return */
+    ipl_t ipl = spin_lock(&d->lock);
 
-    if (submit(r, d))
-        d->driver->notify(d);
+    if (unlikely(!pass_on_locked(r, d))) {
+        queue_up(r, ipl);
+        return;
+    }
+    spin_unlock(&d->lock, ipl);
+    d->driver->notify(d);
 }
 
-void block_submit_quietly(struct block_request *r) { (void)submit(r, r->disk); }
+void block_submit_few(struct block_request *const *r, unsigned n)
+{
+    struct block_disk *d = r[0]->disk;
+
+    for (unsigned k = 0; k < n;) {
+        ipl_t ipl = spin_lock(&d->lock);
+
+        while (k < n && likely(pass_on_locked(r[k], d)))
+            k++;
+        if (unlikely(k < n))
+            queue_up(r[k++], ipl);
+        else
+            spin_unlock(&d->lock, ipl);
+    }
+}
 
 void block_notify(struct block_disk *d) { d->driver->notify(d); }
 

@@ -202,23 +202,43 @@ int block_transfer_flush(struct block_transfer *t)
     return 0;
 }
 
-void block_transfer_submit_quietly(struct block_transfer *t)
+void block_few_add(struct block_few *f, struct block_transfer *t)
 {
     struct block_request *r = t->first, *next;
 
-    /* The last may end, and t with it, before the call returns. */
+    /* When the last is submitted it may end, and t with it. */
     for (; r; r = next) {
         next = r->next;
-        block_submit_quietly(r);
+        if (f->n == BLOCK_FEW) {
+            block_submit_few(f->request, BLOCK_FEW);
+            f->n = 0;
+        }
+        f->request[f->n++] = r;
     }
+}
+
+void block_few_end(struct block_few *f, struct block_disk *d)
+{
+    block_submit_few(f->request, f->n);
+    block_notify(d);
+}
+
+static void __attribute__((noinline)) submit_several(struct block_transfer *t)
+{
+    struct block_disk *d = t->volume->disk;
+    struct block_few few;
+
+    block_few_init(&few);
+    block_few_add(&few, t);
+    block_few_end(&few, d);
 }
 
 void block_transfer_submit(struct block_transfer *t)
 {
-    struct block_disk *d = t->volume->disk;
-
-    block_transfer_submit_quietly(t);
-    block_notify(d);
+    if (likely(!t->first->next))
+        block_submit(t->first);
+    else
+        submit_several(t);
 }
 
 void block_transfer_over(struct block_transfer *t)

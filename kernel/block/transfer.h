@@ -62,9 +62,20 @@ int block_transfer_flush(struct block_transfer *t);
 /* Submit all requests, of which there is one at least. Of a write the caller holds disk.parts,
  * shared. IPL 0. */
 void block_transfer_submit(struct block_transfer *t);
-/* The same without telling the device: the caller does that by block_notify(), at once after the
- * last of several transfers. */
-void block_transfer_submit_quietly(struct block_transfer *t);
+
+/* Requests of several transfers to one disk, on their way to it. The caller's. */
+struct block_few {
+    unsigned n;
+    struct block_request *request[BLOCK_FEW];
+};
+
+static inline void block_few_init(struct block_few *f) { f->n = 0; }
+/* Submit all requests of t behind those of the transfers before, without telling the device. Some
+ * are still in f. As block_transfer_submit(). */
+void block_few_add(struct block_few *f, struct block_transfer *t);
+/* Submit what is still in f, and tell the device: at once after the last transfer. IPL 0. */
+void block_few_end(struct block_few *f, struct block_disk *d);
+
 /* `done` was called, and its maker has finished with the result. IPL 0; takes the disk's lock for
  * requests that cannot be used again. */
 void block_transfer_over(struct block_transfer *t);

@@ -308,22 +308,24 @@ static struct block_disk *disk_of(const struct aio_request *r) { return r->trans
 static void submit_run(struct aio_request *const *r, unsigned n)
 {
     struct block_disk *d = disk_of(r[0]);
+    struct block_few few;
     bool write = false;
     int err;
 
     for (unsigned k = 0; k < n; k++)
         write |= r[k]->transfer.kind == BLOCK_WRITE;
     err = write ? mutex_lock_shared_killable(&d->parts) : 0;
+    block_few_init(&few);
     for (unsigned k = 0; k < n; k++) {
         if (likely(!err)) {
-            block_transfer_submit_quietly(&r[k]->transfer);
+            block_few_add(&few, &r[k]->transfer);
         } else {
             block_transfer_end(&r[k]->transfer, false);
             aio_request_done(r[k], err);
         }
     }
     if (!err)
-        block_notify(d);
+        block_few_end(&few, d);
     if (write && !err)
         mutex_unlock_shared(&d->parts);
 }

@@ -85,18 +85,28 @@ static bool is_right(const struct own *own, uint32_t nbytes)
     return (uint8_t)own->status == BLK_STATUS_OK && nbytes >= own->answer;
 }
 
+/* Take the next answer, if another CPU has not. */
+static inline void take_locked(struct virtio_disk *v)
+{
+    uint32_t nbytes = 0;
+    struct block_request *r = virtio_queue_take(&v->ring, &nbytes, &v->refused);
+
+    if (r)
+        block_ended_locked(&v->disk, r, is_right((struct own *)r->own, nbytes) ? 0 : -EIO);
+}
+
 static unsigned take(struct block_disk *d, unsigned most)
 {
     struct virtio_disk *v = d->device;
     unsigned n;
 
-    for (n = 0; n < most && virtio_queue_answered(&v->ring); n++) {
+    for (n = 0; n < most && virtio_queue_answered(&v->ring);) {
         ipl_t ipl = spin_lock(&d->lock);
-        uint32_t nbytes = 0;
-        struct block_request *r = virtio_queue_take(&v->ring, &nbytes, &v->refused);
+        unsigned end = MIN(n + BLOCK_FEW, most);
 
-        if (r)
-            block_ended_locked(d, r, is_right((struct own *)r->own, nbytes) ? 0 : -EIO);
+        do
+            take_locked(v);
+        while (++n < end && virtio_queue_answered(&v->ring));
         spin_unlock(&d->lock, ipl);
     }
     if (n)
