@@ -497,7 +497,7 @@ debug: all ## boot, and wait for GDB to be attached
 	$(Q)scripts/setup --debugger
 	$(Q)scripts/run --gdb $(ARGS)
 
-bench: all test-kernel ## measure: single operations, figures 4, 8, 9, the paged-pool case (an hour or less)
+bench: all test-kernel ## measure everything of scripts/bench --help (an hour or two)
 	$(Q)MEGALITH_BUILT=1 scripts/bench $(ARGS)
 
 # Assembly and tables of macros (.def, .inc) are formatted by hand.

@@ -221,6 +221,13 @@ def test_committed_pages_are_generated_from_measured_figures(path: Path) -> None
     assert page.render(text, page.load(page.DATA)) == text, "type: scripts/bench --bless"
 
 
+def test_committed_figures_are_of_this_model() -> None:
+    """Whoever changes the model measures anew: scripts/bench PART, scripts/bench --bless."""
+    of = {r["part"]: r["model"] for r in page.load(page.DATA)["models"]}
+    stale = [part for part in page.MODELLED if of.get(part) != page.model_digest()]
+    assert stale == []
+
+
 def test_committed_figures_keep_the_bounds() -> None:
     data = page.load(page.DATA)
     assert all(b.kept for b in figures.bounds(data["startup"]))

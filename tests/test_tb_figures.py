@@ -63,6 +63,8 @@ def test_every_miss_of_a_program_has_a_kind() -> None:
     rows = kinds.run("sort", kinds.QUICK_WORK)
     assert [b.what for b in kinds.bounds(rows) if not b.kept] == []
     assert all(r["misses"] and len(r["kinds"]) > 3 for r in rows)
+    on_stacks = kinds.run_stacks("sort", kinds.QUICK_WORK)
+    assert 0 < on_stacks["stacks"] < on_stacks["private"]
 
 
 @pytest.mark.usefixtures("users_image")

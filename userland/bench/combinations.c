@@ -9,7 +9,7 @@
  * which compares records far from each other. Prints how many there are, and the factor of the
  * first and the last:
  *     {"numbers": 32, "records": 906192, "bytes": 65245824, "best": 2603, "worst": 2167, ...}
- * with the clock before and after, and the peak virtual size, as in work.h.
+ * with the clock before and after, the peak virtual size and the page faults, as in work.h.
  */
 #include "work.h"
 
@@ -122,9 +122,9 @@ int main(int argc, char **argv)
         bench_need(order[i - 1]->factor >= order[i]->factor);
     end = work_clock();
     printf("{\"numbers\": %u, \"records\": %lu, \"bytes\": %lu, \"best\": %u, \"worst\": %u, "
-           "\"begin\": %lu, \"end\": %lu, \"step\": %lu, \"peak\": %lu}\n",
+           "\"begin\": %lu, \"end\": %lu, \"step\": %lu, \"peak\": %lu, \"faults\": %u}\n",
            numbers, (unsigned long)n, (unsigned long)bytes, order[0]->factor, order[n - 1]->factor,
            (unsigned long)begin, (unsigned long)end, (unsigned long)work_step,
-           (unsigned long)work_peak());
+           (unsigned long)work_peak(), work_faults());
     return 0;
 }

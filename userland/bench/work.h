@@ -8,6 +8,9 @@
 
 #include "bench.h"
 
+#include <iledef.h>
+#include <jpidef.h>
+#include <starlet.h>
 #include <string.h>
 
 /* Instructions from the first reading of the clock to the second one in work_clock(). */
@@ -44,6 +47,16 @@ static inline uint64_t work_peak(void)
     fclose(f);
     bench_need(kib > 0);
     return kib << 10;
+}
+
+/* Page faults of the program so far. */
+static inline unsigned work_faults(void)
+{
+    unsigned faults = 0;
+    ile3 items[] = {{sizeof(faults), JPI$_PAGEFLTS, &faults, NULL}, {0}};
+
+    bench_need(sys$getjpiw(0, NULL, NULL, items, NULL, NULL, 0) & 1);
+    return faults;
 }
 
 /* The next of a fixed sequence of numbers below `limit`. */

@@ -1,6 +1,6 @@
 """Measures: single operations, the VLM paper's figures 4, 8 and 9, and the paged-pool case.
 
-    make bench                    everything, about an hour on two cores
+    make bench                    everything, an hour or two on two cores
     scripts/bench single          single operations: the userland/bench programs, in instructions
     scripts/bench startup         many servers on one section: figures 4, 8, 9, and the locks
     scripts/bench pool            fragmented paged pool, with lookaside lists off and on
@@ -123,24 +123,28 @@ def run_hashed(folder: Path) -> tuple[list[dict], bool]:
     return rows, show_bounds(hashed.bounds(rows))
 
 
-def run_sharing() -> tuple[list[dict], bool]:
+def run_sharing(folder: Path) -> tuple[list[dict], list[dict], bool]:
     rows = sharing.execute(sharing.MIB, sharing.PROCESSES)
-    return rows, show_bounds(sharing.bounds(rows))
+    servers = sharing.execute_servers(sharing.CUSTOMERS, sharing.QUERIES)
+    plots.plot_sharing(rows, servers, folder)
+    return rows, servers, show_bounds(sharing.bounds(rows))
 
 
-def run_sizing() -> tuple[list[dict], bool]:
+def run_sizing(folder: Path) -> tuple[list[dict], bool]:
     rows = sizing.execute(quick=False)
+    plots.plot_sizing(rows, folder)
     return rows, show_bounds(sizing.bounds(rows))
 
 
-def run_jobs(runs: int) -> tuple[list[dict], bool]:
+def run_jobs(folder: Path, runs: int) -> tuple[list[dict], bool]:
     rows = jobs.execute(jobs.NUMBERS, runs, tell)
+    plots.plot_jobs(rows, folder)
     return rows, show_bounds(jobs.bounds(rows))
 
 
-def run_kinds() -> tuple[list[dict], bool]:
-    rows = kinds.execute(kinds.WORK)
-    return rows, show_bounds(kinds.bounds(rows))
+def run_kinds() -> tuple[list[dict], list[dict], bool]:
+    rows, stacks = kinds.execute(kinds.WORK)
+    return rows, stacks, show_bounds(kinds.bounds(rows))
 
 
 def run_heaps() -> tuple[list[dict], bool]:
@@ -170,16 +174,20 @@ def show_bounds(checked: list[figures.Bound]) -> bool:
 def bless(folder: Path) -> None:
     """Replaces the committed figures by those of the last run, but for parts that it left out."""
     data = page.load(page.DATA)
-    data |= {part: found for part, found in page.load(folder / "figures.json").items() if found}
+    made = {part: found for part, found in page.load(folder / "figures.json").items() if found}
+    models = {r["part"]: r for r in [*data.get("models", []), *made.get("models", [])]}
+    data |= made | {"models": list(models.values())}
     page.dump(data, page.DATA)
     plots = {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("fig4", "fig8", "fig9")}
     plots |= {f"{plot}.svg": f"figures-{plot}.svg" for plot in ("holds", "growth")}
     pool = ("uptime", "record", "sizes")
     plots |= {f"pool-{plot}.svg": f"paged-pool-{plot}.svg" for plot in pool}
-    plots |= {"translation.svg": "translation-buffer.svg", "hashed.svg": "translation-hashed.svg"}
-    for made, kept in plots.items():
-        if (folder / made).exists():
-            shutil.copy(folder / made, page.DATA.parent / kept)
+    plots["translation.svg"] = "translation-buffer.svg"
+    modelled = ("hashed", "sharing", "jobs", "sizing")
+    plots |= {f"{plot}.svg": f"translation-{plot}.svg" for plot in modelled}
+    for plot, kept in plots.items():
+        if (folder / plot).exists():
+            shutil.copy(folder / plot, page.DATA.parent / kept)
     for path in page.PAGES:
         path.write_text(page.render(path.read_text(), data))
 
@@ -226,8 +234,10 @@ def main() -> int:
         "servers": [],
         "jobs": [],
         "kinds": [],
+        "stacks": [],
         "heaps": [],
         "database": [],
+        "models": [],
     }
     data |= page.load(path) if path.exists() else {}
     loaded = dict(data)
@@ -259,17 +269,16 @@ def main() -> int:
             data["hashed"], good = run_hashed(folder)
             kept.append(good)
         if "sizing" in chosen:
-            data["sizing"], good = run_sizing()
+            data["sizing"], good = run_sizing(folder)
             kept.append(good)
         if "sharing" in chosen:
-            data["sharing"], good = run_sharing()
+            data["sharing"], data["servers"], good = run_sharing(folder)
             kept.append(good)
-            data["servers"] = sharing.execute_servers(sharing.CUSTOMERS, sharing.QUERIES)
         if "jobs" in chosen:
-            data["jobs"], good = run_jobs(arguments.runs)
+            data["jobs"], good = run_jobs(folder, arguments.runs)
             kept.append(good)
         if "kinds" in chosen:
-            data["kinds"], good = run_kinds()
+            data["kinds"], data["stacks"], good = run_kinds()
             kept.append(good)
         if "heaps" in chosen:
             data["heaps"], good = run_heaps()
@@ -283,6 +292,7 @@ def main() -> int:
     # What scripts/linux-base has measured meanwhile stays.
     now = page.load(path) if path.exists() else {}
     measured = {name: value for name, value in data.items() if value is not loaded.get(name)}
+    measured["models"] = page.note_models(loaded["models"], measured)
     page.dump(loaded | now | measured, path)
     return 0 if all(kept) else 1
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from megalith.bench import kinds
 from megalith.bench.figures import Bound, table
 from megalith.bench.guest import run_counted
 from megalith.tb import plan, report
@@ -20,7 +21,7 @@ from megalith.verify import programs
 
 Row = dict[str, Any]
 
-MODELS = "all,hints=both"
+MODELS = "all,hints=both,asn=both"
 CLIENTS, TRANSACTIONS = 4, 1000  # of each client
 HUGE_PAGES = 28  # of 4 MiB
 MEMORY = ("huge pages", "pages")
@@ -43,7 +44,7 @@ def run(memory: str, transactions: int) -> report.Found:
 
 
 def execute(tell: Callable[[str], None]) -> list[Row]:
-    """A row for each kind of memory, chip and hints: counts of all transactions."""
+    """A row for each kind of memory and model: counts of all transactions."""
     rows = []
     cases = [(memory, times) for memory in MEMORY for times in (0, TRANSACTIONS)]
     tell(f"PostgreSQL, {len(cases)} boots, several at a time")
@@ -51,7 +52,8 @@ def execute(tell: Callable[[str], None]) -> list[Row]:
         counts = dict(zip(cases, pool.map(lambda case: run(*case), cases), strict=True))
     for memory in MEMORY:
         without, found = counts[memory, 0], counts[memory, TRANSACTIONS]
-        for n, (chip, hint, _, _) in enumerate(plan.parse(MODELS).models):
+        for n, (chip, hint, numbers, _) in enumerate(plan.parse(MODELS).models):
+            before, after = kinds.by_kind(without, n), kinds.by_kind(found, n)
             count = {
                 name: found.sum(n, name) - without.sum(n, name)
                 for name in COUNTS
@@ -62,17 +64,20 @@ def execute(tell: Callable[[str], None]) -> list[Row]:
                     "memory": memory,
                     "chip": chip,
                     "hints": hint > 0,
+                    "numbers": bool(numbers),
                     "transactions": CLIENTS * TRANSACTIONS,
                     "instructions": found.instructions - without.instructions,
                     **count,
+                    "kinds": {kind: n - before.get(kind, 0) for kind, n in after.items()},
                 }
             )
     return rows
 
 
-def pick(rows: list[Row], memory: str, chip: str, hints: bool) -> Row:
-    want = (memory, chip, hints)
-    return next(r for r in rows if (r["memory"], r["chip"], r["hints"]) == want)
+def pick(rows: list[Row], memory: str, chip: str, hints: bool, numbers: bool = True) -> Row:
+    want = (memory, chip, hints, numbers)
+    keys = ("memory", "chip", "hints", "numbers")
+    return next(r for r in rows if tuple(r[k] for k in keys) == want)
 
 
 def bounds(rows: list[Row]) -> list[Bound]:
@@ -111,5 +116,38 @@ def database_table(rows: list[Row]) -> str:
     return table([*heads, "cycles lost"], body)
 
 
+def kinds_table(rows: list[Row]) -> str:
+    """Misses of a transaction by kind of page, with hints."""
+    cases = [(memory, chip) for memory in MEMORY for chip in plan.CHIPS]
+    chosen = [pick(rows, memory, chip, True) for memory, chip in cases]
+    names = sorted({k for r in chosen for k, n in r["kinds"].items() if n})
+    body = [
+        [name, *(f"{r['kinds'].get(name, 0) / r['transactions']:,.1f}" for r in chosen)]
+        for name in names
+    ]
+    return table(["kind of page", *(f"{memory}, {chip}" for memory, chip in cases)], body)
+
+
+def numbers_table(rows: list[Row]) -> str:
+    """What address space numbers spare beside a flush at each switch; huge pages and hints."""
+    body = []
+    for chip in plan.CHIPS:
+        cells = [chip]
+        for numbers in (True, False):
+            r = pick(rows, "huge pages", chip, True, numbers)
+            each = {name: r[name] / r["transactions"] for name in COUNTS}
+            cells += [
+                f"{each['fetch_misses'] + each['data_misses']:,.1f}",
+                f"{each['least']:,.0f} to {each['most']:,.0f}",
+            ]
+        body.append(cells)
+    heads = ["chip", "misses: with numbers", "cycles lost", "with a flush at each switch"]
+    return table([*heads, "cycles lost"], body)
+
+
 def parts(rows: list[Row]) -> dict[str, str]:
-    return {"tb-database": database_table(rows)}
+    return {
+        "tb-database": database_table(rows),
+        "tb-database-kinds": kinds_table(rows),
+        "tb-database-numbers": numbers_table(rows),
+    }

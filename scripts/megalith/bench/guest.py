@@ -63,9 +63,12 @@ def run_modelled(
         return run_json(options, command), report.read(results.read_text())
 
 
-def run_counted(model: str, machine: list[str], command: list[str]) -> report.Found:
-    """A command that prints anything, under --icount beside models: what they counted."""
+def run_counted(
+    model: str, machine: list[str], command: list[str], keep: Path | None = None
+) -> report.Found:
+    """A command that prints anything, under --icount beside models: what they counted, which is
+    also left in the file `keep`."""
     with tempfile.TemporaryDirectory(prefix="megalith-tb-") as folder:
-        results = Path(folder) / "results"
+        results = keep or Path(folder) / "results"
         _run(["--icount", *machine, "--tb-model", f"{model},json={results}"], command)
         return report.read(results.read_text())

@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from megalith.bench import kinds
 from megalith.bench.figures import Bound, table
 from megalith.bench.guest import run_counted
 from megalith.tb import plan
@@ -77,6 +78,7 @@ def run(program: str, heap: str, quick: bool) -> list[Row]:
             "doubles": found.sum(n, "fetch_doubles") + found.sum(n, "data_doubles"),
             "least": found.sum(n, "least"),
             "most": found.sum(n, "most"),
+            "kinds": kinds.by_kind(found, n),
         }
         for n, (chip, hint, _, _) in enumerate(plan.parse(MODELS).models)
     ]
@@ -133,4 +135,5 @@ def heaps_table(rows: list[Row]) -> str:
 
 
 def parts(rows: list[Row]) -> dict[str, str]:
-    return {"tb-heaps": heaps_table(rows)}
+    pages = [r for r in rows if r["heap"] == "pages" and r["chip"] != "21064"]
+    return {"tb-heaps": heaps_table(rows), "tb-heaps-kinds": kinds.kinds_table(pages)}

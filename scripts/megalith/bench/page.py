@@ -10,8 +10,10 @@ other text belongs to the document. No figure is typed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from megalith.bench import (
@@ -41,6 +43,11 @@ PAGES = [
     TOP / "docs" / "README.md",
     TOP / "docs" / "translation-buffer.md",
 ]
+# Parts whose figures are a model's, and what makes that model: figures of another one are stale.
+MODELLED = ("translation", "hashed", "sizing", "sharing", "servers", "jobs", "kinds", "stacks")
+MODELLED += ("heaps", "database")
+MODEL_SOURCES = ("model.c", "model.h", "vhpt.c", "vhpt.h", "guest.c")
+COMMENT = re.compile(r"/\*.*?\*/|\s+", re.DOTALL)
 PART = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
 
@@ -55,6 +62,20 @@ def dump(data: dict, path: Path) -> None:
         lines = ",\n".join(json.dumps(row) for row in rows)
         parts.append(f"{json.dumps(name)}: [\n{lines}\n]")
     path.write_text("{" + ",\n".join(parts) + "}\n")
+
+
+def model_digest() -> str:
+    """Of the model's code, whatever its comments and blanks."""
+    folder = TOP / "scripts/megalith/tb"
+    code = "".join(COMMENT.sub("", (folder / name).read_text()) for name in MODEL_SOURCES)
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
+
+
+def note_models(rows: list[dict], measured: Iterable[str]) -> list[dict]:
+    """The rows that say by which model each part was made, with those of parts just measured."""
+    of = {r["part"]: r["model"] for r in rows}
+    of |= {part: model_digest() for part in measured if part in MODELLED}
+    return [{"part": part, "model": of[part]} for part in MODELLED if part in of]
 
 
 def parts(data: dict) -> dict[str, str]:
@@ -91,7 +112,7 @@ def parts(data: dict) -> dict[str, str]:
         **sizing.parts(data["sizing"]),
         **sharing.parts(data["sharing"], data["servers"]),
         **jobs.parts(data["jobs"]),
-        **kinds.parts(data["kinds"]),
+        **kinds.parts(data["kinds"], data["stacks"]),
         **heaps.parts(data["heaps"]),
         **database.parts(data["database"]),
         **pool.parts(data["pool"], data["pool_tools"]),

@@ -11,7 +11,16 @@ matplotlib.use("svg")
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-from megalith.bench import figures, growth, hashed, pool, translation  # noqa: E402, translation
+from megalith.bench import (  # noqa: E402
+    figures,
+    growth,
+    hashed,
+    jobs,
+    pool,
+    sharing,
+    sizing,
+    translation,
+)
 from megalith.bench.figures import Row, gib, kind, pick  # noqa: E402
 from megalith.debug.drawing import SETTINGS, save  # noqa: E402
 
@@ -161,6 +170,56 @@ def _hashed(rows: list[Row], ax: Axes) -> None:
     _axes(ax, "Sort of combinations, beside a run without the table", "VHPT_SIZE", "%")
 
 
+def _sharing(rows: list[Row], servers: list[Row], ax: Axes) -> None:
+    """Double misses of the section, with hints."""
+    chips = list(translation.KNEE_MIB)
+    cases = [(of, shared) for of in (rows, servers) for shared in (False, True)]
+    colours = ("#c0504d", "#3b6fb6", "#e0a09d", "#9bb6dc")
+    for n, ((of, shared), colour) in enumerate(zip(cases, colours, strict=True)):
+        found = [sharing.pick(of, chip, True, shared)["section_doubles"] for chip in chips]
+        what = "each page read once" if of is rows else "servers of a database"
+        label = f"{what}, {'shared' if shared else 'private'} tables"
+        places = [place + 0.2 * n for place in range(len(chips))]
+        ax.bar_label(ax.bar(places, found, 0.2, color=colour, label=label), fontsize=6)
+    ax.set_xticks([place + 0.3 for place in range(len(chips))], chips)
+    _axes(ax, "Double misses of a section (modelled)", "", "")
+    ax.set_yscale("log")
+    ax.set_ylim(10, 1e6)
+
+
+def _jobs(rows: list[Row], ax: Axes) -> None:
+    """The time of each size beside the default one, as the paper's."""
+    places = range(len(jobs.SIZES))
+    for affinity, colour in ((False, "#c0504d"), (True, "#3b6fb6")):
+        where = "with affinity" if affinity else "left to the scheduler"
+        for way, line in (("least", "-"), ("most", "--")):
+            runs = [jobs.relative(rows, size, affinity, way) for size in jobs.SIZES]
+            means = [sum(of) / len(of) for of in runs]
+            ax.plot(places, means, line, color=colour, label=f"{where}, {way} prices")
+            ax.fill_between(places, [min(of) for of in runs], [max(of) for of in runs],
+                            color=colour, alpha=0.2)  # fmt: skip
+        paper = jobs.PAPER[affinity]
+        known = [(n, 100 * paper[s] / paper[1]) for n, s in enumerate(jobs.SIZES) if s in paper]
+        ax.plot(*zip(*known, strict=True), "s:", color=colour, label=f"{where}, the paper")
+    ax.set_xticks(places, [f"{size:,}" for size in jobs.SIZES])
+    _axes(ax, "Four jobs on two CPUs, beside VHPT_SIZE 1", "VHPT_SIZE", "% of the time")
+    ax.set_ylim(bottom=85)
+    ax.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _sizing(rows: list[Row], ax: Axes) -> None:
+    places = range(len(sizing.SIZES))
+    for program in sizing.PROGRAMS:
+        of = sizing.pick(rows, program)
+        share = [100 * sizing.left(of[size]) for size in sizing.SIZES]
+        line = ax.plot(places, share, "o-", label=program)
+        low, high = (sizing.SIZES.index(k) for k in sizing.candidates(of[1]))
+        ax.axvspan(low, high, color=line[0].get_color(), alpha=0.08)
+    ax.set_xticks(places, [f"{size:,}" for size in sizing.SIZES])
+    title = "Misses left to software (modelled); shaded: the rule's sizes"
+    _axes(ax, title, "VHPT_SIZE", "%")
+
+
 def _save(draw: Callable[[Axes], None], path: Path, size: tuple[float, float]) -> None:
     with matplotlib.rc_context(SETTINGS):
         figure, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -197,3 +256,15 @@ def plot_translation(rows: list[Row], folder: Path) -> None:
 
 def plot_hashed(rows: list[Row], folder: Path) -> None:
     _save(lambda ax: _hashed(rows, ax), folder / "hashed.svg", (7, 4.2))
+
+
+def plot_sharing(rows: list[Row], servers: list[Row], folder: Path) -> None:
+    _save(lambda ax: _sharing(rows, servers, ax), folder / "sharing.svg", (7, 4.2))
+
+
+def plot_jobs(rows: list[Row], folder: Path) -> None:
+    _save(lambda ax: _jobs(rows, ax), folder / "jobs.svg", (9, 4.2))
+
+
+def plot_sizing(rows: list[Row], folder: Path) -> None:
+    _save(lambda ax: _sizing(rows, ax), folder / "sizing.svg", (7, 4.2))
