@@ -172,6 +172,64 @@ def test_a_trace_gives_the_same_misses(known) -> None:
         assert int(counts["cycles_least"]) == found.sum(n, "least")
 
 
+TEXT_PAGES, TEXT_ROUNDS = 320, 20
+TEXT = """
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define P 8192l
+void walk_text(void);
+__asm__(".text; .balign 8192; .globl walk_text; .ent walk_text; walk_text: "
+        ".rept " PAGES "; br $31, 1f; .balign 8192; 1: ; .endr; ret; .end walk_text");
+static void walk(int rounds) { while (rounds--) walk_text(); }
+int main(void)
+{
+    char *at = (char *)walk_text;
+    walk(ROUNDS);
+    if (fork() == 0) {
+        walk(1);
+        _exit(0);
+    }
+    wait(0);
+    /* What breaks a block, each in one of its own. */
+    mprotect(at + 30 * P, P, PROT_READ | PROT_WRITE | PROT_EXEC);
+    ((volatile char *)at)[30 * P + 100] = 1;
+    mprotect(at + 50 * P, P, PROT_READ | PROT_WRITE | PROT_EXEC);
+    madvise(at + 70 * P, P, MADV_DONTNEED);
+    madvise(at + 89 * P, 20 * P, MADV_DONTNEED);
+    mlock(at + 131 * P, 3 * P);
+    mremap(at + 151 * P, P, P, MREMAP_MAYMOVE | MREMAP_FIXED, 0x700000000ul);
+    mmap(at + 151 * P, P, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    mprotect(at + 151 * P, P, PROT_READ | PROT_WRITE | PROT_EXEC);
+    *(unsigned *)(at + 151 * P) = *(volatile unsigned *)(at + 152 * P); /* a br to the next page */
+    __asm__ volatile("imb" ::: "memory");
+    walk(1);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("cpus", (1, 4))
+def test_text_is_mapped_by_blocks(tmp_path: Path, cpus: int) -> None:
+    """Eight pages take one entry, so that the buffers hold text of eight times the size; also after
+    a fork. Whatever breaks a block leaves no wrong translation (check=on, --validate)."""
+    (tmp_path / "text.c").write_text(TEXT)
+    flags = ["-O1", "-static", "-Wl,--no-relax", f"-DROUNDS={TEXT_ROUNDS}"]
+    flags += [f'-DPAGES="{TEXT_PAGES}"']
+    words = ["alpha-linux-gnu-gcc", *flags, "text.c", "-o", "text"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    found, _, _ = run(
+        tmp_path, "21164+21264,hints=both,check=on", *(["--icount"] if cpus == 1 else []), "--smp",
+        str(cpus), "--validate", "--add", f"{tmp_path}/text:/text", "--", "/text",
+    )  # fmt: skip
+    code = [o["misses"] for o in found.origins if o["program"] == "text" and o["stream"] == 0]
+    misses = [sum(of) for of in zip(*code, strict=True)]
+    for with_hints, without in ((misses[0], misses[1]), (misses[2], misses[3])):
+        assert without >= TEXT_PAGES * TEXT_ROUNDS
+        assert with_hints < TEXT_PAGES
+
+
 @pytest.mark.parametrize("cpus", (1, 4))
 def test_what_is_announced_is_what_palcode_executes(tmp_path: Path, cpus: int) -> None:
     """Many processes, sections, invalidations from other CPUs: nothing is used that the page tables

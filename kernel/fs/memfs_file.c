@@ -15,49 +15,105 @@
  * unlinked file stay while they are mapped.
  */
 #include "arch/alpha/hw/kseg.h"
+#include "kernel/base/bitops.h"
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/fs/memfs_private.h"
 #include "mm/object/object.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool_charged.h"
+#include "mm/pt/gh.h"
 #include "mm/space/aspace.h"
 
-/* Supply one page of a file, or deny it with an error. */
-static void supply_page(struct mm_object *o, struct memfs_file *f, uint64_t offset, unsigned access)
+/* Copy the archive's bytes of page `at`, in bytes, to pfn. */
+static void fill_page(const struct memfs_file *f, uint64_t at, uint64_t backed, pfn_t pfn)
+{
+    size_t n = MIN(backed - at, PAGE_SIZE);
+    uint8_t *page = kseg_page(pfn);
+
+    memcpy(page, f->backing + at, n);
+    if (n < PAGE_SIZE)
+        memset(page + n, 0, PAGE_SIZE - n);
+}
+
+/* The page at offset is about to be supplied: bring the BLOCK pages around it together, in frames
+   that follow each other, so that what maps them can have a granularity hint (mm/pt/gh.h). Returns
+   the page at offset, which the caller supplies; PFN_NONE: the archive has less there, or there is
+   no such memory, or the object has some of them. */
+static pfn_t bring_block(struct mm_object *o, const struct memfs_file *f, uint64_t offset,
+                         uint64_t backed)
+{
+    uint64_t begin = offset & ~(uint64_t)(GH_SMALL - 1), at = begin << PAGE_SHIFT;
+    pfn_t first;
+
+    if (at + GH_SMALL * PAGE_SIZE > page_round_up(backed) ||
+        object_next_page(o, begin, begin + GH_SMALL, false) != UINT64_MAX ||
+        page_alloc_contig(GH_SMALL, GH_SMALL, PA_SHARED, PAGE_T_OBJECT, RAD_ANY, &first) != 0)
+        return PFN_NONE;
+    for (uint64_t k = 0; k < GH_SMALL; k++) {
+        pfn_t pfn = pfn_of(first.n + k);
+
+        fill_page(f, at + k * PAGE_SIZE, backed, pfn);
+        if (begin + k != offset && !mm_offer(o, begin + k, pfn, &f->backing_bytes, backed))
+            page_free(pfn);
+    }
+    return pfn_of(first.n + (offset - begin));
+}
+
+/* A page with the archive's bytes at offset, which stays for all users. 0 or -ENOMEM. */
+static int __attribute__((noinline)) read_page(struct mm_object *o, const struct memfs_file *f,
+                                               uint64_t offset, uint64_t backed, pfn_t *pfn)
+{
+    *pfn = bring_block(o, f, offset, backed);
+    if (pfn->n)
+        return 0;
+    if (page_alloc(PA_SHARED, PAGE_T_OBJECT, RAD_ANY, pfn) != 0)
+        return -ENOMEM;
+    fill_page(f, offset << PAGE_SHIFT, backed, *pfn);
+    return 0;
+}
+
+/* A page for a file at offset; the first `backed` bytes are the archive's. 0, or why there is none.
+   What a user writes is charged to that user. */
+static inline int make_page(struct mm_object *o, const struct memfs_file *f, uint64_t offset,
+                            uint64_t backed, pfn_t *pfn)
+{
+    uint64_t at = offset << PAGE_SHIFT;
+
+    if (at >= __atomic_load_n(&f->inode.size, __ATOMIC_ACQUIRE))
+        return -ENXIO;
+    if (likely(at >= backed))
+        return page_alloc(PA_ZERO | PA_FILE, PAGE_T_OBJECT, RAD_ANY, pfn) ? -ENOSPC : 0;
+    return read_page(o, f, offset, backed, pfn);
+}
+
+/* Supply one page of a file, or deny it with an error. False: the file has become shorter since the
+   page was filled, and nothing was done. */
+static inline bool supply_page(struct mm_object *o, const struct memfs_file *f, uint64_t offset,
+                               unsigned access)
 {
     uint64_t backed = __atomic_load_n(&f->backing_bytes, __ATOMIC_ACQUIRE);
-    uint64_t at = offset << PAGE_SHIFT;
     pfn_t pfn;
-    int err;
+    int err = make_page(o, f, offset, backed, &pfn);
 
-    if (at >= __atomic_load_n(&f->inode.size, __ATOMIC_ACQUIRE)) {
-        mm_deny(o, offset, 1, -ENXIO);
-        return;
-    }
-    /* What was read from the archive stays for all users; what one of them writes is theirs. */
-    err = page_alloc(at < backed ? PA_SHARED : PA_ZERO | PA_FILE, PAGE_T_OBJECT, RAD_ANY, &pfn);
     if (err) {
-        mm_deny(o, offset, 1, at < backed ? err : -ENOSPC);
-        return;
+        mm_deny(o, offset, 1, err);
+        return true;
     }
-    if (at < backed) {
-        size_t n = MIN(backed - at, PAGE_SIZE);
-        uint8_t *page = kseg_page(pfn);
-
-        memcpy(page, f->backing + at, n);
-        if (n < PAGE_SIZE)
-            memset(page + n, 0, PAGE_SIZE - n);
-    }
-    mm_supply(o, offset, pfn, access | MAP_R | MAP_W);
+    if (likely(mm_supply_if(o, offset, pfn, access | MAP_R | MAP_W, &f->backing_bytes, backed) !=
+               -EAGAIN))
+        return true;
+    page_free(pfn);
+    return false;
 }
 
 static int memfs_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
 {
-    struct memfs_file *f = object_pager_data(o);
+    const struct memfs_file *f = object_pager_data(o);
 
     for (uint64_t n = 0; n < count; n++)
-        supply_page(o, f, offset + n, access);
+        while (!supply_page(o, f, offset + n, access))
+            ;
     return 0;
 }
 

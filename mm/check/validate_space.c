@@ -174,7 +174,7 @@ static void object_pte(struct space_walk *w, const struct map_entry *e, pte_t pt
         wrong(w, va, pte, 3, "maps a page that is marked as taken away");
     else if ((pte & (PTE_UWE | PTE_KWE)) && !(e->flags & MAPF_SHARED))
         wrong(w, va, pte, 3, "may write a page that is to be copied");
-    else if (too_much(e, pte) || pte_gh(pte))
+    else if (too_much(e, pte) || (pte_gh(pte) && (e->prot & MAP_W)))
         wrong(w, va, pte, 3, "says more than its entry");
 }
 

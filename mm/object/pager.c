@@ -339,9 +339,10 @@ static int replace_unlock(struct mm_object *o, uint64_t offset, slot_t *s, pfn_t
     return 0;
 }
 
-int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+/* The rest of mm_supply(). Lock held, dropped on return. */
+static inline __attribute__((always_inline)) int
+supply_unlock(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access, ipl_t ipl)
 {
-    ipl_t ipl = spin_lock(o->lock);
     slot_t *s = index_find(o, offset);
     slot_t granted = access & MAP_W ? SLOT_W : 0;
     int err = 0;
@@ -373,6 +374,43 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
     answered_locked(o);
     wake_unlock_answered(o, offset, ipl, PFN_NONE);
     return err;
+}
+
+int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
+{
+    return supply_unlock(o, offset, pfn, access, spin_lock(o->lock));
+}
+
+int mm_supply_if(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access,
+                 const uint64_t *state, uint64_t was)
+{
+    ipl_t ipl = spin_lock(o->lock);
+
+    /* Relaxed: what was stored before a hold of the lock is seen in the next. */
+    if (unlikely(__atomic_load_n(state, __ATOMIC_RELAXED) != was)) {
+        spin_unlock(o->lock, ipl);
+        return -EAGAIN;
+    }
+    return supply_unlock(o, offset, pfn, access, ipl);
+}
+
+bool mm_offer(struct mm_object *o, uint64_t offset, pfn_t pfn, const uint64_t *state, uint64_t was)
+{
+    struct index_nodes none = {0}; /* the leaf is that of the page that was asked for */
+    ipl_t ipl = spin_lock(o->lock);
+    bool fits = !o->dead && offset < o->npages && __atomic_load_n(state, __ATOMIC_RELAXED) == was;
+    const slot_t *there = fits ? index_find(o, offset) : NULL;
+    bool taken = there && *there == 0;
+
+    if (taken) {
+        slot_t *s = index_create(o, offset, &none);
+
+        *s = slot_make(pfn, SLOT_W);
+        object_page_own(o, offset, pfn);
+        o->resident++;
+    }
+    spin_unlock(o->lock, ipl);
+    return taken;
 }
 
 void mm_answers_begin(struct mm_object *o)

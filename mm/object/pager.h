@@ -46,6 +46,14 @@ struct pager_ops {
 /* Answer get or upgrade for one page: pfn becomes the object's, with `access` granted. 0; -ENOENT:
    no request for it is outstanding, or the object has shrunk or gone, and pfn was freed. */
 int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access);
+/* The same if *state, which its owner changes before it takes the object's lock, is still `was`.
+   -EAGAIN: it is not, and pfn is still the caller's. */
+int mm_supply_if(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access,
+                 const uint64_t *state, uint64_t was);
+/* The same for a page that nobody has asked for, read-write, from inside `get` for another page of
+   the same 64, which is answered afterwards. False: the object has something there, is too short,
+   or *state has changed, and pfn is still the caller's. */
+bool mm_offer(struct mm_object *o, uint64_t offset, pfn_t pfn, const uint64_t *state, uint64_t was);
 /* Refuse get or upgrade for `count` pages: the waiting threads get err, a negative errno. */
 void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err);
 /* Take access away from pages that are present: MAP_R leaves them readable, 0 removes them from the

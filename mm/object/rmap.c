@@ -36,6 +36,7 @@
  */
 #include "kernel/sched/thread.h"
 #include "mm/object/object_private.h"
+#include "mm/pt/gh.h"
 #include "mm/pt/pt.h"
 
 /* How much one step does: the sum of the costs of what it visits. A unit is some 25 instructions.
@@ -73,6 +74,10 @@ static bool restrict_pte(struct rmap_walk *w, pte_t *p, vaddr_t va, struct tb_ga
         return false;
     if (w->access && !(old & (PTE_KWE | PTE_UWE)))
         return false;
+    if (unlikely(pte_gh(old))) {
+        gh_break(p);
+        old &= ~PTE_GH_MASK;
+    }
     pt_store(p, w->access ? (old & ~(PTE_KWE | PTE_UWE)) | PTE_FOW : 0);
     tb_gather_va(g, va);
     w->cost += COST_PTE;

@@ -92,3 +92,13 @@ void gh_count(const pte_t *ptes, uint64_t n, uint64_t vpn, struct gh_count *c)
         i += run;
     }
 }
+
+void gh_break(pte_t *p)
+{
+    uint64_t n = pte_gh_pages(pte_gh(*p));
+
+    p = (pte_t *)((uintptr_t)p & ~(n * sizeof(*p) - 1));
+    for (uint64_t i = 0; i < n; i++)
+        if (pte_gh(p[i]))
+            __atomic_store_n(&p[i], p[i] & ~PTE_GH_MASK, __ATOMIC_RELEASE);
+}

@@ -12,6 +12,8 @@
 
 #include "arch/alpha/hw/pte.h"
 
+#define GH_SMALL 8u /* pages of the smallest block */
+
 /* The largest hint for a block that starts at virtual page vpn and frame pfn and has at most n
    pages. */
 unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n);
@@ -26,5 +28,10 @@ struct gh_count {
 /* Add to *c the valid ones of n PTEs, which lie in one table page and map the virtual pages from
    vpn on. */
 void gh_count(const pte_t *ptes, uint64_t n, uint64_t vpn, struct gh_count *c);
+
+/* Take the hint from the PTEs of the block to which *p belongs, of a private level-3 table: it is
+   about to say something else than they do. They stay valid; whoever changes *p invalidates its
+   translation, and with it that of the block. Nobody else writes them meanwhile. */
+void gh_break(pte_t *p);
 
 #endif

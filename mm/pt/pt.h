@@ -14,7 +14,8 @@
  *    exclusively.
  *  - Level 3, map entry with an object: from and to zero and a page of the object (PTE_SW_SHARED)
  *    under the object's lock, and with the mutex held or, in a reverse walk (mm/object/rmap.c),
- *    with page_table.lock, which keeps the tables from being freed.
+ *    with page_table.lock, which keeps the tables from being freed. Blocks of them have granularity
+ *    hints (mm/space/object_block.h).
  *  - Everything below a level-1 or level-2 PTE with PTE_SW_SHPT belongs to a section. Any walk may
  *    read it; only mm/section/shpt.c and section_make_valid() write, count and free it. pt_create()
  *    makes no table there, and pt_prune() skips it.

@@ -51,6 +51,7 @@
 #include "mm/pagefile/pagefile.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
+#include "mm/space/object_block.h"
 
 #define BATCH_PAGES 32u /* pages allocated at once */
 
@@ -441,6 +442,32 @@ static uint64_t clear_table_part(const struct map_entry *e, pte_t *p, pte_t *end
     return before - left;
 }
 
+/* What lies below va and from va on may change apart from each other: a block across it ends. */
+static void break_across(const struct map_entry *e, vaddr_t va)
+{
+    pte_t *p = block_begins(va) ? NULL : pt_lookup(e->pt, va, 3);
+    ipl_t ipl;
+
+    if (!p)
+        return;
+    ipl = spin_lock(e->object->lock);
+
+    if (pte_valid(*p) && pte_gh(*p)) {
+        gh_break(p);
+        tb_flush_page(&e->pt->loaded, va, TB_PROTECT);
+    }
+    spin_unlock(e->object->lock, ipl);
+}
+
+static void __attribute__((noinline)) break_ends(const struct map_entry *e, vaddr_t start,
+                                                 vaddr_t end)
+{
+    if (start > e->start)
+        break_across(e, start);
+    if (end < e->end)
+        break_across(e, end);
+}
+
 /* A thread that is to end leaves the rest of the pages to the end of the space. Not inline: a dying
    space asks for each of its entries, in vain, and would save all registers for it. */
 static int __attribute__((noinline)) unmap_pages(struct aspace *as, struct map_entry *e,
@@ -453,6 +480,8 @@ static int __attribute__((noinline)) unmap_pages(struct aspace *as, struct map_e
 
     if (!l2 && !pt_may_prune_upper(&as->pt, start, end))
         return 0;
+    if (unlikely(e->object && (start > e->start || end < e->end)))
+        break_ends(e, start, end);
     tb_gather_begin(&g, &as->pt.loaded, TB_UNMAP);
     for (; l2 && !thread_killed(); l2 = pt_step_table(&as->pt, l2, &va, end)) {
         vaddr_t table = va & ~(PTE_L2_SPAN - 1), next = MIN(table + PTE_L2_SPAN, end);
@@ -496,6 +525,15 @@ static inline __attribute__((always_inline)) void end_one(pte_t *p, pte_t pte, e
     fn(pte, d);
 }
 
+/* Clear the PTEs of a block, of which p is the first. Returns the fourth last of them. */
+static inline pte_t *block_clear(pte_t *p)
+{
+#pragma GCC unroll 8
+    for (unsigned k = 0; k < GH_SMALL; k++)
+        p[k] = 0;
+    return p + GH_SMALL - 4;
+}
+
 /* Clear the PTEs of a table, of which `left` are not zero, all in these groups, and hand each to
    fn. Where pages are apart most PTEs are zero: four are looked at with one branch. Returns how
    many were not found. */
@@ -511,6 +549,13 @@ static inline __attribute__((always_inline)) uint64_t end_groups(pte_t *table, u
 
             if (!(a | b | c | e))
                 continue;
+            if (pte_gh(a) == 1) { /* a block of an object's pages: of them nothing is to be done */
+                p = block_clear(p);
+                left -= GH_SMALL;
+                if (!left)
+                    return 0;
+                continue;
+            }
             end_one(p, a, fn, d, &left);
             end_one(p + 1, b, fn, d, &left);
             end_one(p + 2, c, fn, d, &left);
@@ -627,11 +672,17 @@ static vaddr_t anon_protect(struct aspace *as, struct map_entry *e, vaddr_t star
     return MIN(va, end);
 }
 
+static void __attribute__((noinline)) split_object(struct map_entry *e, struct map_entry *second,
+                                                   vaddr_t va)
+{
+    break_across(e, va);
+    object_split_entry(e, second);
+}
+
 static void anon_split(struct map_entry *e, struct map_entry *second, vaddr_t va)
 {
-    (void)va;
     if (e->object)
-        object_split_entry(e, second);
+        split_object(e, second, va);
 }
 
 const struct map_ops anon_ops = {

@@ -34,6 +34,7 @@
 #include "mm/pagefile/pagefile.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
+#include "mm/space/object_block.h"
 #include "mm/space/pin.h"
 #include "mm/space/region.h"
 
@@ -104,6 +105,14 @@ static inline __attribute__((always_inline)) void share_one(const struct map_ent
     --*rest;
 }
 
+/* Share a block of an object's pages: its PTEs are copied as they are. */
+static inline void block_copy(const pte_t *p, pte_t *to)
+{
+#pragma GCC unroll 8
+    for (unsigned k = 0; k < GH_SMALL; k++)
+        __atomic_store_n(&to[k], p[k], __ATOMIC_RELAXED);
+}
+
 /* Share n pages of one table, from the parent's PTEs at p to the child's at `to`. With an object
    its lock is held. Returns their number; *others: how many are not private. The text of a program
    is mapped here and there, so PTEs that are zero are passed over in few instructions, and those of
@@ -115,6 +124,12 @@ static inline unsigned share_ptes(const struct map_entry *e, struct fork_noted *
     uint64_t upto = *left, private = 0, rest = upto, i = 0;
 
     for (; rest && i + 4 <= n; i += 4) {
+        if (pte_gh(p[i]) && block_begins(va + (i << PAGE_SHIFT)) && i + GH_SMALL <= n) {
+            block_copy(p + i, to + i);
+            rest -= GH_SMALL;
+            i += GH_SMALL - 4;
+            continue;
+        }
 #pragma GCC unroll 4
         for (unsigned k = 0; k < 4; k++)
             share_one(e, noted, p + i + k, to + i + k, va + ((i + k) << PAGE_SHIFT), &rest,

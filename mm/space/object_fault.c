@@ -30,6 +30,7 @@
 #include "mm/phys/page_quick.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
+#include "mm/space/object_block.h"
 
 #define BATCH_PAGES 16u /* pages allocated at once */
 
@@ -65,6 +66,45 @@ static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
     if (!is_shared(e))
         bits |= PTE_SW_COW;
     return pte_make(pfn, bits);
+}
+
+/* Map the block that begins at va by PTEs with a granularity hint, if it can be. Memory that may be
+   written has no hints: the first write of a page would have to break its block. p: PTE of va. Lock
+   held. False: nothing was done. */
+static bool map_block(struct aspace *as, const struct map_entry *e, pte_t *p, vaddr_t va)
+{
+    const slot_t *s;
+
+    if (va < e->start || va + BLOCK_BYTES > e->end || e->ops != &anon_ops)
+        return false;
+    s = index_find(e->object, offset_of(e, va) & ~(uint64_t)(GH_SMALL - 1));
+    if (!s || !block_fits(e, p, va, s))
+        return false;
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* as that of pt_store(), for all of them */
+    block_map(p, s, object_pte(e, PFN_NONE, false));
+    pt_count(p, GH_SMALL);
+    pt_mark(p);
+    page_table_add_rss(&as->pt, GH_SMALL);
+    count_add(&as->counts.object_valid, GH_SMALL);
+    return true;
+}
+
+/* Map the block of va, and then the other one of the AROUND_PAGES. p: PTE of va. Lock held. False:
+   va is not mapped. */
+static bool __attribute__((noinline)) map_blocks(struct aspace *as, const struct map_entry *e,
+                                                 pte_t *p, vaddr_t va)
+{
+    vaddr_t at = va & ~(BLOCK_BYTES - 1);
+
+    _Static_assert(AROUND_PAGES == 2 * GH_SMALL, "there are two");
+    p -= (va - at) >> PAGE_SHIFT;
+    if (!map_block(as, e, p, at))
+        return false;
+    if (at & BLOCK_BYTES)
+        (void)map_block(as, e, p - GH_SMALL, at - BLOCK_BYTES);
+    else
+        (void)map_block(as, e, p + GH_SMALL, at + BLOCK_BYTES);
+    return true;
 }
 
 /* Map the neighbours that are in memory. p: PTE of va, which was just mapped. Slots follow each
@@ -105,6 +145,14 @@ static void map_around(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t
     }
 }
 
+/* PTE p, whose value is old, is about to differ from its neighbours. Returns it without a hint. */
+static inline pte_t block_leave(pte_t *p, pte_t old)
+{
+    if (unlikely(pte_gh(old)))
+        gh_break(p);
+    return old & ~PTE_GH_MASK;
+}
+
 /* Store the PTE of va and invalidate the old one. Lock held. Returns the old PTE. */
 static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
 {
@@ -114,11 +162,15 @@ static pte_t install(struct aspace *as, pte_t *p, vaddr_t va, pte_t now)
         pt_set(p, now);
         pt_mark(p);
         page_table_add_rss(&as->pt, 1);
+    } else if ((old & ~PTE_GH_MASK) == now) {
+        tb_invalidate_single(va); /* another thread was faster */
     } else if (pfn_eq(pte_pfn(old), pte_pfn(now))) {
+        block_leave(p, old);
         pt_store(p, now);
         tb_invalidate_single(va); /* the access is the same or more: other CPUs may fault once */
     } else {
         /* Closed until no CPU has the old page any more, as in replace() of mm/space/anon.c. */
+        old = block_leave(p, old);
         pt_store(p, old & ~(PTE_KRE | PTE_URE));
         tb_flush_page(&as->pt.loaded, va, TB_COW);
         pt_store(p, now);
@@ -212,7 +264,10 @@ static void map_found(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
         *s |= SLOT_DIRTY;
         slot = *s;
     }
-    old = install(as, p, va, object_pte(e, slot_pfn(slot), writable_now(e, slot)));
+    if (!(e->prot & MAP_W) && !fresh && *p == 0 && map_blocks(as, e, p, va))
+        old = 0;
+    else
+        old = install(as, p, va, object_pte(e, slot_pfn(slot), writable_now(e, slot)));
     if (old == 0 && !fresh)
         map_around(as, e, p, va);
 }

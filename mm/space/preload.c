@@ -25,6 +25,7 @@
 #include "mm/object/object_pages.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
+#include "mm/space/object_block.h"
 
 #define PRELOAD_PAGES 128u
 #define COPIED_PAGES  4u
@@ -55,10 +56,25 @@ static inline pfn_t present_at(struct mm_object *o, uint64_t offset)
 
 static inline uint64_t first_offset(const struct map_entry *e) { return e->offset >> PAGE_SHIFT; }
 
+/* Map the blocks among the pages `used` of a leaf, whose slots begin at s, by PTEs from p on, which
+   are all empty. The first block begins at number i. Returns the other pages. Lock held. */
+static __attribute__((noinline)) uint64_t map_blocks(pte_t *p, const slot_t *s, uint64_t used,
+                                                     unsigned i, pte_t bits)
+{
+    for (uint64_t rest = used >> i; rest; rest >>= GH_SMALL, i += GH_SMALL)
+        if ((uint8_t)rest == 0xFF && block_slots_fit(s + i)) {
+            block_map(p + i, s + i, bits);
+            used &= ~(UINT64_C(0xFF) << i);
+        }
+    return used;
+}
+
 /* Map, to be read, those of n pages of e's object from `offset` on that are in memory, by the empty
-   ones among the PTEs from p on; the slots are in one leaf of the index. */
+   ones among the PTEs from p on; the slots are in one leaf of the index. (That a group of PTEs
+   has no mark says that they are empty: who fills one holds the object's lock.) */
 static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t offset, unsigned n)
 {
+    vaddr_t va = e->start + ((offset - first_offset(e)) << PAGE_SHIFT);
     struct mm_object *o = e->object;
     pte_t bits = pt_user_bits(e->prot, false) | PTE_SW_SHARED | PTE_SW_COW;
     ipl_t ipl = spin_lock(o->lock);
@@ -75,6 +91,9 @@ static void map_leaf(struct aspace *as, struct map_entry *e, pte_t *p, uint64_t 
     }
     __atomic_thread_fence(__ATOMIC_RELEASE); /* as that of pt_store(), for all of them */
     mapped = bit_count(used);
+    if (used && !((va >> PAGE_SHIFT ^ offset) % GH_SMALL) &&
+        !(__atomic_load_n(&pt_page_of(p)->groups, __ATOMIC_RELAXED) & pt_groups(p, n)))
+        used = map_blocks(p, s, used, (unsigned)(-offset % GH_SMALL), bits);
     for (; used; used &= used - 1) {
         unsigned i = bit_lowest(used);
         slot_t slot = s[i];

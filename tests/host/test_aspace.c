@@ -1,5 +1,5 @@
 // SOURCES: kernel/quota/account.c
-// SOURCES: mm/pt/pt.c
+// SOURCES: mm/pt/pt.c mm/pt/gh.c
 // SOURCES: mm/pt/pt_system.c
 // SOURCES: mm/pt/shootdown.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_protect.c
@@ -73,12 +73,40 @@ static struct mm_object *file;
 static struct cell *file_cells[FILE_PAGES];
 static int file_ended;
 
+static uint64_t file_state; /* of mm_offer: never changes */
+
+static void file_fill(uint64_t offset, pfn_t pfn)
+{
+    memset(kseg_page(pfn), 0, PAGE_SIZE);
+    *(uint64_t *)kseg_page(pfn) = 0xF000 + offset;
+}
+
+/* The page, with its block. */
+static pfn_t file_block(struct mm_object *o, uint64_t offset)
+{
+    uint64_t begin = offset & ~(uint64_t)(GH_SMALL - 1);
+    pfn_t first;
+
+    vm_page_stretch(GH_SMALL, GH_SMALL, &first);
+    for (uint64_t k = 0; k < GH_SMALL; k++) {
+        file_fill(begin + k, pfn_of(first.n + k));
+        if (begin + k != offset &&
+            !mm_offer(o, begin + k, pfn_of(first.n + k), &file_state, file_state))
+            page_free(pfn_of(first.n + k));
+    }
+    return pfn_of(first.n + offset - begin);
+}
+
 static int file_get(struct mm_object *o, uint64_t offset, uint64_t count, unsigned access)
 {
     (void)access;
     for (uint64_t i = offset; i < offset + count; i++) {
         pfn_t pfn;
 
+        if (rnd(2)) {
+            mm_supply(o, i, file_block(o, i), MAP_R | MAP_W);
+            continue;
+        }
         if (page_alloc(PA_ZERO, PAGE_T_OBJECT, RAD_ANY, &pfn)) {
             mm_deny(o, i, 1, -K_ENOMEM);
             continue;
@@ -149,6 +177,9 @@ static void op_map(struct proc *p)
         flags |= MAPF_SHARED;
     if (kind >= 2 && kind <= 3) {
         off = rnd(FILE_PAGES - n + 1);
+        if (rnd(2)) /* where blocks may be */
+            off = off / GH_SMALL * GH_SMALL + first % GH_SMALL;
+        off = MIN(off, FILE_PAGES - n);
         err = aspace_map_object(p->as, &va, len, prot, flags, file, off * PAGE_SIZE);
     } else {
         err = aspace_map_anon(p->as, &va, len, prot, flags);
@@ -239,6 +270,17 @@ static void op_forget(struct proc *p)
         to.value = 0;
         mpage_set(&p->page[i], to);
     }
+}
+
+/* The pager takes pages back, and has what it had at first. */
+static void op_take(void)
+{
+    unsigned first = (unsigned)rnd(FILE_PAGES), n = 1 + (unsigned)rnd(FILE_PAGES - first);
+
+    if (mm_downgrade(file, first, n, 0))
+        vm_die("the pages of a file cannot be taken back");
+    for (unsigned i = first; i < first + n; i++)
+        file_cells[i]->value = 0xF000 + i;
 }
 
 static void expect(struct proc *p, unsigned i, enum fault_access a, int err)
@@ -377,8 +419,10 @@ static bool step(int64_t fail)
         op_populate(p);
     else if (what < 95)
         op_forget(p);
-    else if (what < 98)
+    else if (what < 97)
         op_fork(p);
+    else if (what < 98)
+        op_take();
     else if (slot(false) && p != slot(true))
         proc_end(p);
     vm_fail_at = -1;
@@ -564,6 +608,7 @@ int main(void)
     for (unsigned i = 0; i < 40; i++)
         run(3000, 12);
     ok(1, "and also when allocations fail");
+    ok(vm_blocks > 100, "%lu translations were those of blocks", (unsigned long)vm_blocks);
     fail_each("fork", do_fork);
     fail_each("fork, then writes by both processes", do_fork_and_write);
     fail_each("a first touch", do_first_touch);

@@ -24,6 +24,7 @@
 #include "mm/object/object_private.h"
 #include "mm/phys/page_quick.h"
 #include "mm/pool/pool.h"
+#include "mm/pt/gh.h"
 #include "mm/pt/pt.h"
 #include "mm/pt/pt_system.h"
 #include "mm/space/aspace_private.h"
@@ -177,6 +178,34 @@ int page_alloc_bulk(unsigned flags, enum page_type type, unsigned rad, pfn_t *ou
 /* After vm_pages_init(). */
 void page_zeroes_boot(void) { vm_page_take(PA_ZERO, PAGE_T_SYSTEM, &page_zeroes); }
 
+/* The first stretch of free pages in their order, wherever they are in the list. */
+__attribute__((unused)) static int vm_page_stretch(uint64_t npages, uint64_t align, pfn_t *first)
+{
+    static bool is_free[VM_PAGES];
+    uint32_t left = 0, run = 0, n;
+
+    pthread_mutex_lock(&vm_page_lock);
+    memset(is_free, 0, sizeof(is_free));
+    for (uint32_t i = 0; i < vm_nfree; i++)
+        is_free[vm_free[i]] = true;
+    for (n = 1; n < VM_PAGES && run < npages; n++)
+        run = is_free[n] && (run || n % align == 0) ? run + 1 : 0;
+    if (run < npages)
+        vm_die("the test's pages are used up");
+    *first = pfn_of(n - npages);
+    for (uint32_t i = 0; i < vm_nfree; i++)
+        if (vm_free[i] - first->n >= npages)
+            vm_free[left++] = vm_free[i];
+    vm_nfree = left;
+    pthread_mutex_unlock(&vm_page_lock);
+    for (uint64_t k = 0; k < npages; k++) {
+        page_db[first->n + k] = (struct page){
+            .refcnt = 1, .state = PAGE_ACTIVE, .type = PAGE_T_OBJECT};
+        vm_fill(pfn_of(first->n + k), VM_POISON);
+    }
+    return 0;
+}
+
 void page_free(pfn_t pfn)
 {
     struct page *p = page_of(pfn);
@@ -287,6 +316,8 @@ void npp_free_chain(void *first, size_t nbytes)
 
 #define VM_TLB 256u
 
+static uint64_t vm_blocks; /* translations of blocks that were used; any CPU */
+
 static struct vm_cpu {
     pthread_mutex_t lock; /* an IPI's handler runs in the sender's thread */
     struct aspace *loaded;
@@ -297,6 +328,33 @@ static struct vm_cpu {
     } tlb[VM_TLB];
 } vm_cpus[MAX_CPUS];
 
+/* Drop the translation of va, with that of the block of which it is a part. */
+static void vm_tlb_drop_block(struct vm_cpu *c, vaddr_t va)
+{
+    vaddr_t block = va & ~(vaddr_t)(GH_SMALL * PAGE_SIZE - 1);
+
+    for (vaddr_t at = block; at < block + GH_SMALL * PAGE_SIZE; at += PAGE_SIZE) {
+        unsigned i = (at >> PAGE_SHIFT) % VM_TLB;
+
+        if (c->tlb[i].va == at && (at == va || pte_gh(c->tlb[i].pte)))
+            c->tlb[i].pte = 0;
+    }
+}
+
+/* Keep the translations of a block, whose PTE at va is pte. */
+static void vm_tlb_keep_block(struct vm_cpu *c, vaddr_t va, pte_t pte)
+{
+    uint64_t k = (va >> PAGE_SHIFT) % GH_SMALL;
+
+    vm_blocks++;
+    for (uint64_t n = 0; n < GH_SMALL; n++) {
+        unsigned i = ((va >> PAGE_SHIFT) - k + n) % VM_TLB;
+
+        c->tlb[i].va = va + (n - k) * PAGE_SIZE;
+        c->tlb[i].pte = pte + ((n - k) << PTE_PFN_SHIFT);
+    }
+}
+
 static void vm_tlb_drop(vaddr_t va)
 {
     struct vm_cpu *c = &vm_cpus[cpu_id()];
@@ -304,8 +362,8 @@ static void vm_tlb_drop(vaddr_t va)
     pthread_mutex_lock(&c->lock);
     if (va == HOST_TB_ALL)
         memset(c->tlb, 0, sizeof(c->tlb));
-    else if (c->tlb[(va >> PAGE_SHIFT) % VM_TLB].va == va)
-        c->tlb[(va >> PAGE_SHIFT) % VM_TLB].pte = 0;
+    else
+        vm_tlb_drop_block(c, va);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -358,6 +416,8 @@ static pte_t vm_translate_locked(struct aspace *as, vaddr_t va)
 
         c->tlb[i].va = page;
         c->tlb[i].pte = p ? pt_load(p) : 0;
+        if (pte_valid(c->tlb[i].pte) && pte_gh(c->tlb[i].pte))
+            vm_tlb_keep_block(c, page, c->tlb[i].pte);
     }
     return c->tlb[i].pte;
 }
@@ -433,8 +493,13 @@ static void vm_check_table(pfn_t pfn, unsigned level, struct vm_tables *t)
 {
     const pte_t *p = kseg_page(pfn);
     unsigned used = 0, n = level == 1 ? LAYOUT_USER_TOP / PTE_L1_SPAN : PTES_PER_PAGE;
+    struct gh_count hints = {.errors = 0};
 
     t->tables++;
+    if (level == 3)
+        gh_count(p, n, 0, &hints); /* a table begins a block of any size */
+    if (hints.errors)
+        vm_die("%lu PTEs of a table have wrong hints", (unsigned long)hints.errors);
     for (unsigned i = 0; i < n; i++) {
         if (p[i] == 0)
             continue;

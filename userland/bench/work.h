@@ -53,9 +53,9 @@ static inline uint64_t work_peak(void)
 static inline unsigned work_faults(void)
 {
     unsigned faults = 0;
-    ile3 items[] = {{sizeof(faults), JPI$_PAGEFLTS, &faults, NULL}, {0}};
+    ILE3 list[] = {{sizeof(faults), JPI$_PAGEFLTS, &faults, NULL}, {0, 0, NULL, NULL}};
 
-    bench_need(sys$getjpiw(0, NULL, NULL, items, NULL, NULL, 0) & 1);
+    bench_need(sys$getjpiw(0, NULL, NULL, list, NULL, NULL, 0) & 1);
     return faults;
 }
 
