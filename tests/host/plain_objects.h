@@ -25,6 +25,7 @@ struct mm_object {
 #define PLAIN_PAGE pfn_of(1) /* the only page */
 
 static bool plain_supplied;
+static void (*plain_meanwhile)(void); /* what happens, once, before a filled page is supplied */
 
 uint64_t clock_wall_ns(void) { return 0; }
 
@@ -93,6 +94,39 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access)
     plain_supplied = true;
     return 0;
 }
+
+int mm_supply_if(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access,
+                 const uint64_t *state, uint64_t was)
+{
+    void (*meanwhile)(void) = plain_meanwhile;
+
+    plain_meanwhile = NULL;
+    if (meanwhile)
+        meanwhile();
+    return *state == was ? mm_supply(o, offset, pfn, access) : -EAGAIN;
+}
+
+bool mm_offer(struct mm_object *o, uint64_t offset, pfn_t pfn, const uint64_t *state, uint64_t was)
+{
+    (void)o, (void)offset, (void)pfn, (void)state, (void)was;
+    return false;
+}
+
+uint64_t object_next_page(struct mm_object *o, uint64_t from, uint64_t end, bool written)
+{
+    (void)o, (void)from, (void)end, (void)written;
+    return UINT64_MAX;
+}
+
+/* There is one page only. */
+int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type,
+                      unsigned rad, pfn_t *first)
+{
+    (void)npages, (void)align, (void)flags, (void)type, (void)rad, (void)first;
+    return -ENOMEM;
+}
+
+void page_free(pfn_t pfn) { (void)pfn; }
 
 void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err)
 {

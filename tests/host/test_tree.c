@@ -511,12 +511,38 @@ static void test_two_file_systems(void)
     empty("two file systems");
 }
 
+static struct inode *shortened;
+
+static void make_shorter(void) { (void)memfs_resize(shortened, 100, false); }
+
+/* A file of the archive becomes shorter while a page of it is filled: what lay behind its new end
+   must not come with the page, where a later extension would show it. */
+static void test_shorter(void)
+{
+    static char a[16384], data[9000];
+    const char *page;
+    size_t n;
+
+    memset(data, 'x', sizeof(data) - 1);
+    n = put(a, "long", 0100644, data);
+    n += put(a + n, "TRAILER!!!", 0, "");
+    initrd_boot(inode_root, a, n);
+    ok(tree_lookup(&root, NULL, "/long", true, &shortened) == 0, "a file is in the archive");
+    plain_meanwhile = make_shorter;
+    page = plain_page_of(shortened->object);
+    ok(page && page[99] == 'x' && page[100] == 0 && page[PAGE_SIZE - 1] == 0,
+       "a page has nothing behind the end of a file that has become shorter meanwhile");
+    inode_unref(shortened);
+    empty("a file that becomes shorter");
+}
+
 int main(void)
 {
     tree_boot();
     small = nonpaged_bytes;
     test_links();
     test_archive();
+    test_shorter();
     test_damage();
     test_random();
     test_many();
