@@ -90,7 +90,7 @@ int ext4_page_new(struct ext4_inode *i, pfn_t *pfn)
 
 /* Pages for a block of a file, in frames that follow each other, so that a mapping of them can have
  * a granularity hint (mm/pt/gh.h). False: there is no such memory to spare. */
-static bool block_new(const struct ext4_inode *i, pfn_t *pfn)
+static bool new_block(const struct ext4_inode *i, pfn_t *pfn)
 {
     pfn_t first;
 
@@ -202,7 +202,7 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
     while (got < n) {
         bool block = !((offset + got) % GH_SMALL) && n - got >= GH_SMALL;
 
-        if (block && block_new(i, &j->page[got]))
+        if (block && new_block(i, &j->page[got]))
             got += GH_SMALL;
         else if ((err = ext4_page_new(i, &j->page[got])) == 0)
             got++;
