@@ -4,7 +4,7 @@
 // SOURCES: kernel/fs/inode.c kernel/fs/notify.c kernel/fs/memfs.c
 // SOURCES: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // SOURCES: kernel/base/span.c
-// SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
+// SOURCES: mm/pt/pt.c mm/pt/gh.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c mm/space/fork.c
 // SOURCES: mm/space/anon.c mm/object/object.c mm/object/object_index.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
@@ -35,6 +35,13 @@
 #include "kernel/sched/timer.h"
 #include "mm/phys/fluid.h"
 #include "tests/fuzz/tree_model.h"
+
+int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type,
+                      unsigned rad, pfn_t *first)
+{
+    (void)flags, (void)type, (void)rad;
+    return vm_fails() ? -ENOMEM : vm_page_stretch(npages, align, first);
+}
 
 #define USER_BASE  0x10000ul
 #define USER_BYTES 24576u

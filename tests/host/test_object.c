@@ -1,6 +1,6 @@
 // SOURCES: kernel/base/span.c
 // SOURCES: kernel/quota/account.c
-// SOURCES: mm/pt/pt.c mm/pt/pt_system.c mm/pt/shootdown.c
+// SOURCES: mm/pt/pt.c mm/pt/gh.c mm/pt/pt_system.c mm/pt/shootdown.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_tree.c mm/space/fault.c mm/space/fork.c
 // SOURCES: mm/space/anon.c mm/space/object_fault.c
 // SOURCES: mm/object/object.c mm/object/object_paging.c

@@ -1,5 +1,5 @@
 // SOURCES: kernel/quota/account.c
-// SOURCES: mm/pt/pt.c
+// SOURCES: mm/pt/pt.c mm/pt/gh.c
 // SOURCES: mm/pt/pt_system.c
 // SOURCES: mm/pt/shootdown.c
 // SOURCES: mm/space/aspace.c
