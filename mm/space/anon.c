@@ -525,6 +525,18 @@ static inline __attribute__((always_inline)) void end_one(pte_t *p, pte_t pte, e
     fn(pte, d);
 }
 
+static inline void end_page(pte_t pte, struct ending *d)
+{
+    if (!(~pte & (PTE_V | PTE_SW_SHARED))) /* most: a page of an object */
+        return;
+    if (unlikely(!pte_valid(pte))) {
+        pte_must_be_paged_out(0, pte);
+        pagefile_drop(pte_slot(pte));
+        return;
+    }
+    page_batch_add(&d->pages, pte_pfn(pte));
+}
+
 /* Clear the PTEs of a block, of which p is the first. Returns the fourth last of them. */
 static inline pte_t *block_clear(pte_t *p)
 {
@@ -549,7 +561,7 @@ static inline __attribute__((always_inline)) uint64_t end_groups(pte_t *table, u
 
             if (!(a | b | c | e))
                 continue;
-            if (pte_gh(a) == 1) { /* a block of an object's pages: of them nothing is to be done */
+            if (fn == end_page && (b & BLOCK_BIT)) { /* with a block's pages nothing is done */
                 p = block_clear(p);
                 left -= GH_SMALL;
                 if (!left)
@@ -580,18 +592,6 @@ static inline __attribute__((always_inline)) void end_table(pte_t upper, end_fn 
         left = end_groups(pt_table(upper), page->groups, left, fn, d);
     KASSERT(left == 0, "what is nonzero in a table is marked");
     page_batch_add(&d->tables, pte_pfn(upper));
-}
-
-static inline void end_page(pte_t pte, struct ending *d)
-{
-    if (!(~pte & (PTE_V | PTE_SW_SHARED))) /* most: a page of an object */
-        return;
-    if (unlikely(!pte_valid(pte))) {
-        pte_must_be_paged_out(0, pte);
-        pagefile_drop(pte_slot(pte));
-        return;
-    }
-    page_batch_add(&d->pages, pte_pfn(pte));
 }
 
 static void end_level3(pte_t upper, struct ending *d) { end_table(upper, end_page, d); }

@@ -14,6 +14,7 @@
 #include "mm/pt/pt.h"
 
 #define BLOCK_BYTES ((vaddr_t)GH_SMALL * PAGE_SIZE)
+#define BLOCK_BIT   (UINT64_C(1) << PTE_GH_SHIFT) /* of a PTE: the hint of a block */
 
 static inline bool block_begins(vaddr_t va) { return !(va & (BLOCK_BYTES - 1)); }
 
@@ -61,7 +62,7 @@ static inline bool block_fits(const struct map_entry *e, const pte_t *p, vaddr_t
    contents of the pages visible before. Lock held. */
 static inline void block_map(pte_t *p, const slot_t *s, pte_t bits)
 {
-    pte_t pte = pte_make(slot_pfn(s[0]), bits | UINT64_C(1) << PTE_GH_SHIFT);
+    pte_t pte = pte_make(slot_pfn(s[0]), bits | BLOCK_BIT);
     uint64_t step = block_step();
 
     _Static_assert(GH_SMALL == 8, "the hint is 1");
