@@ -3,6 +3,8 @@
 
 #define GH_MAX 3
 
+const uint64_t gh_step = UINT64_C(1) << PTE_PFN_SHIFT;
+
 unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n)
 {
     for (unsigned gh = GH_MAX; gh > 0; gh--) {

@@ -14,6 +14,10 @@
 
 #define GH_SMALL 8u /* pages of the smallest block */
 
+/* By how much the PTE of a block's page differs from that of the page before. A variable: if the
+   compiler knew it, it would keep each multiple in a register. */
+extern const uint64_t gh_step;
+
 /* The largest hint for a block that starts at virtual page vpn and frame pfn and has at most n
    pages. */
 unsigned gh_best(uint64_t vpn, uint64_t pfn, uint64_t n);

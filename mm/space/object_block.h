@@ -9,6 +9,7 @@
 #ifndef MM_SPACE_OBJECT_BLOCK_H
 #define MM_SPACE_OBJECT_BLOCK_H
 
+#include "mm/object/mapping.h"
 #include "mm/object/object_pages.h"
 #include "mm/pt/gh.h"
 #include "mm/pt/pt.h"
@@ -18,22 +19,11 @@
 
 static inline bool block_begins(vaddr_t va) { return !(va & (BLOCK_BYTES - 1)); }
 
-/* What the slot and the PTE of a page differ by from those of the page before. The compiler is not to
-   know it: it would compute each multiple, for which there are not enough registers. */
-static inline uint64_t block_step(void)
-{
-    uint64_t step = UINT64_C(1) << SLOT_PFN_SHIFT;
-
-    _Static_assert(SLOT_PFN_SHIFT == PTE_PFN_SHIFT, "one step for both");
-    __asm__("" : "+r"(step));
-    return step;
-}
-
-/* Do the pages of the GH_SMALL slots from s on, the first of which is one of an object's blocks, lie
-   in frames that a block can have, and may they be mapped? Object's lock held. */
+/* Do the pages of the GH_SMALL slots from s on, with which a block of the object begins, lie in
+   frames that a block can have, and may they be mapped? Object's lock held. */
 static inline bool block_slots_fit(const slot_t *s)
 {
-    uint64_t step = block_step();
+    uint64_t step = gh_step;
     slot_t next = s[0], differ = 0;
 
     if ((next & (SLOT_PRESENT | SLOT_TAKE | SLOT_AGED)) != SLOT_PRESENT ||
@@ -63,9 +53,9 @@ static inline bool block_fits(const struct map_entry *e, const pte_t *p, vaddr_t
 static inline void block_map(pte_t *p, const slot_t *s, pte_t bits)
 {
     pte_t pte = pte_make(slot_pfn(s[0]), bits | BLOCK_BIT);
-    uint64_t step = block_step();
+    uint64_t step = gh_step;
 
-    _Static_assert(GH_SMALL == 8, "the hint is 1");
+    _Static_assert(GH_SMALL == 8 && SLOT_PFN_SHIFT == PTE_PFN_SHIFT, "the hint is 1, one step");
 #pragma GCC unroll 8
     for (unsigned k = 0; k < GH_SMALL; k++, pte += step)
         __atomic_store_n(&p[k], pte, __ATOMIC_RELAXED);

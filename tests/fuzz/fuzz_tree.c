@@ -4,7 +4,8 @@
 // SOURCES: kernel/fs/inode.c kernel/fs/notify.c kernel/fs/memfs.c
 // SOURCES: kernel/fs/memfs_check.c kernel/fs/memfs_dir.c kernel/fs/memfs_file.c
 // SOURCES: kernel/base/span.c
-// SOURCES: mm/pt/pt.c mm/pt/gh.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
+// SOURCES: mm/pt/pt.c mm/pt/gh.c mm/pt/pt_system.c mm/pt/shootdown.c
+// SOURCES: mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c mm/space/fork.c
 // SOURCES: mm/space/anon.c mm/object/object.c mm/object/object_index.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c

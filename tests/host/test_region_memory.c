@@ -1,6 +1,7 @@
 // SOURCES: kernel/base/span.c
 // SOURCES: kernel/quota/account.c
-// SOURCES: mm/pt/pt.c mm/pt/gh.c mm/pt/pt_system.c mm/pt/shootdown.c mm/space/aspace.c mm/space/aspace_tree.c
+// SOURCES: mm/pt/pt.c mm/pt/gh.c mm/pt/pt_system.c mm/pt/shootdown.c
+// SOURCES: mm/space/aspace.c mm/space/aspace_tree.c
 // SOURCES: mm/space/fault.c
 // SOURCES: mm/space/fork.c mm/space/anon.c mm/object/object.c mm/object/object_paging.c
 // SOURCES: mm/object/mappings.c kernel/base/treap.c
