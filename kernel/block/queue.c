@@ -192,6 +192,7 @@ void block_submit_few(struct block_request *const *r, unsigned n)
 {
     struct block_disk *d = r[0]->disk;
 
+    KASSERT(n != 0 && n <= BLOCK_FEW, "there are some, and few");
     for (unsigned k = 0; k < n;) {
         ipl_t ipl = spin_lock(&d->lock);
 

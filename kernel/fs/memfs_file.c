@@ -20,6 +20,7 @@
 #include "kernel/base/string.h"
 #include "kernel/fs/memfs_private.h"
 #include "mm/object/object.h"
+#include "mm/phys/fluid.h"
 #include "mm/phys/page.h"
 #include "mm/pool/pool_charged.h"
 #include "mm/pt/gh.h"
@@ -36,18 +37,22 @@ static void fill_page(const struct memfs_file *f, uint64_t at, uint64_t backed, 
         memset(page + n, 0, PAGE_SIZE - n);
 }
 
-/* The page at offset is about to be supplied: bring the BLOCK pages around it together, in frames
-   that follow each other, so that what maps them can have a granularity hint (mm/pt/gh.h). Returns
-   the page at offset, which the caller supplies; PFN_NONE: the archive has less there, or there is
-   no such memory, or the object has some of them. */
+#define BLOCK_FLUID 1024u /* pages there must be, or none is brought that was not asked for */
+
+/* The page at offset is about to be supplied: bring the GH_SMALL pages around it together, in
+   frames that follow each other, so that what maps them can have a granularity hint (mm/pt/gh.h).
+   Returns the page at offset, which the caller supplies; PFN_NONE: the archive has less there, the
+   object has some of them or was asked for more, or memory is short. They are from memory that was
+   never used, at most as much as the archive is long: what is freed later is used for other
+   things. */
 static pfn_t bring_block(struct mm_object *o, const struct memfs_file *f, uint64_t offset,
                          uint64_t backed)
 {
     uint64_t begin = offset & ~(uint64_t)(GH_SMALL - 1), at = begin << PAGE_SHIFT;
     pfn_t first;
 
-    if (at + GH_SMALL * PAGE_SIZE > page_round_up(backed) ||
-        object_next_page(o, begin, begin + GH_SMALL, false) != UINT64_MAX ||
+    if (at + GH_SMALL * PAGE_SIZE > page_round_up(backed) || fluid_count() < BLOCK_FLUID ||
+        !mm_asks_alone(o, offset, GH_SMALL) ||
         page_alloc_contig(GH_SMALL, GH_SMALL, PA_SHARED, PAGE_T_OBJECT, RAD_ANY, &first) != 0)
         return PFN_NONE;
     for (uint64_t k = 0; k < GH_SMALL; k++) {
@@ -113,7 +118,7 @@ static int memfs_get(struct mm_object *o, uint64_t offset, uint64_t count, unsig
 
     for (uint64_t n = 0; n < count; n++)
         while (!supply_page(o, f, offset + n, access))
-            ;
+            ; /* each time the file has become shorter */
     return 0;
 }
 

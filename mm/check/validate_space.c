@@ -163,6 +163,15 @@ static void zeroes_pte(struct space_walk *w, const struct map_entry *e, pte_t pt
         wrong(w, va, pte, 3, "says more than its entry");
 }
 
+/* May the PTE of an object's page be one of a block (mm/space/object_block.h)? */
+static bool may_have_hint(const struct map_entry *e, pte_t pte, vaddr_t va)
+{
+    vaddr_t block = va & ~(vaddr_t)(GH_SMALL * PAGE_SIZE - 1);
+
+    return pte_gh(pte) == 1 && !(e->prot & MAP_W) && e->ops == &anon_ops && block >= e->start &&
+           block + GH_SMALL * PAGE_SIZE <= e->end;
+}
+
 static void object_pte(struct space_walk *w, const struct map_entry *e, pte_t pte, vaddr_t va)
 {
     slot_t *s = index_find(e->object, (e->offset + (va - e->start)) >> PAGE_SHIFT);
@@ -174,7 +183,7 @@ static void object_pte(struct space_walk *w, const struct map_entry *e, pte_t pt
         wrong(w, va, pte, 3, "maps a page that is marked as taken away");
     else if ((pte & (PTE_UWE | PTE_KWE)) && !(e->flags & MAPF_SHARED))
         wrong(w, va, pte, 3, "may write a page that is to be copied");
-    else if (too_much(e, pte) || (pte_gh(pte) && (e->prot & MAP_W)))
+    else if (too_much(e, pte) || (pte_gh(pte) && !may_have_hint(e, pte, va)))
         wrong(w, va, pte, 3, "says more than its entry");
 }
 

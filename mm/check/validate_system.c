@@ -6,6 +6,7 @@
 #include "kernel/base/string.h"
 #include "mm/check/validate_private.h"
 #include "mm/pool/pool.h"
+#include "mm/pt/gh.h"
 #include "mm/pt/kstack.h"
 #include "mm/pt/pt.h"
 #include "mm/pt/pt_system.h"
@@ -52,8 +53,12 @@ static void window_pte(struct system_walk *w, const pte_t *p)
 static void level3_table(struct system_walk *w, const pte_t *upper, vaddr_t va)
 {
     const pte_t *table = pt_table(*upper);
+    struct gh_count hints = {.errors = 0};
     uint64_t ptes = 0;
 
+    gh_count(table, PTES_PER_PAGE, va >> PAGE_SHIFT, &hints); /* windows have some */
+    if (hints.errors)
+        validate_error(w->v, "%lu system PTEs with wrong hints from %lx on", hints.errors, va);
     for (unsigned i = 0; i < PTES_PER_PAGE; i++, va += PTE_L3_SPAN) {
         if (table[i] == 0)
             continue;

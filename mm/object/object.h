@@ -1,10 +1,8 @@
 /*
  * Memory objects, for their owners: file systems and sections. An object is a set of pages that
- * address spaces map. It may have a pager, which supplies and takes back its pages, a shadow (the
- * object that it was copied from) and copies. fork copies private memory symmetrically, as Mach
- * does: the source and the copy each get a new object when they write, and an object that is left
- * with one user is merged with it. Offsets and sizes are in pages; IPL up to IPL_ASTDEL and no
- * object lock held, unless said otherwise.
+ * address spaces map. It may have a pager, which supplies and takes back its pages. What private
+ * memory writes are pages of its own (mm/space/anon.c): an object is never copied. Offsets and
+ * sizes are in pages; IPL up to IPL_ASTDEL and no object lock held, unless said otherwise.
  */
 #ifndef MM_OBJECT_OBJECT_H
 #define MM_OBJECT_OBJECT_H

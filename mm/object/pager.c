@@ -394,6 +394,18 @@ int mm_supply_if(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned acces
     return supply_unlock(o, offset, pfn, access, ipl);
 }
 
+bool mm_asks_alone(struct mm_object *o, uint64_t offset, uint64_t n)
+{
+    ipl_t ipl = spin_lock(o->lock);
+    const slot_t *s = index_find(o, offset & ~(n - 1));
+    bool alone = s != NULL;
+
+    for (uint64_t k = 0; k < n && alone; k++)
+        alone = s[k] == 0 || k == offset % n;
+    spin_unlock(o->lock, ipl);
+    return alone;
+}
+
 bool mm_offer(struct mm_object *o, uint64_t offset, pfn_t pfn, const uint64_t *state, uint64_t was)
 {
     struct index_nodes none = {0}; /* the leaf is that of the page that was asked for */

@@ -50,7 +50,10 @@ int mm_supply(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access);
    -EAGAIN: it is not, and pfn is still the caller's. */
 int mm_supply_if(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned access,
                  const uint64_t *state, uint64_t was);
-/* The same for a page that nobody has asked for, read-write, from inside `get` for another page of
+/* Has the object, of the n pages (a power of two up to 64) around offset, none, and is none asked
+   for but that at offset? From inside `get` for it. */
+bool mm_asks_alone(struct mm_object *o, uint64_t offset, uint64_t n);
+/* The same as mm_supply_if() for a page that nobody has asked for, read-write, from inside `get` for another page of
    the same 64, which is answered afterwards. False: the object has something there, is too short,
    or *state has changed, and pfn is still the caller's. */
 bool mm_offer(struct mm_object *o, uint64_t offset, pfn_t pfn, const uint64_t *state, uint64_t was);

@@ -74,8 +74,9 @@ static bool restrict_pte(struct rmap_walk *w, pte_t *p, vaddr_t va, struct tb_ga
         return false;
     if (w->access && !(old & (PTE_KWE | PTE_UWE)))
         return false;
-    if (unlikely(pte_gh(old))) {
+    if (unlikely(pte_gh(old))) { /* its neighbours stay mapped, also those behind w->to */
         gh_break(p);
+        w->cost += COST_PTE;
         old &= ~PTE_GH_MASK;
     }
     pt_store(p, w->access ? (old & ~(PTE_KWE | PTE_UWE)) | PTE_FOW : 0);

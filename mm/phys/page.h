@@ -178,7 +178,7 @@ static inline void page_batch_add(struct page_batch *b, pfn_t pfn)
 /* Allocate npages contiguous pages of one domain, aligned to align pages (a power of two), from the
    never-used ranges; flags and rad as for page_alloc(). Pages that went through a free list are not
    merged into stretches again. -ENOMEM: there is no such stretch, or the minimum would be crossed.
-   Takes time in proportion to npages. */
+   Takes time in proportion to npages. Each page may also be freed by itself. */
 int page_alloc_contig(uint64_t npages, uint64_t align, unsigned flags, enum page_type type,
                       unsigned rad, pfn_t *first);
 /* Free what page_alloc_contig() allocated; the pages become a range again. */

@@ -1,6 +1,6 @@
 /*
- * Granularity hints: the choice of the hint that a PTE may carry, and a check of the hints in a
- * table. Pure functions, which host tests build too.
+ * Granularity hints: the choice of the hint that a PTE may carry, a check of the hints in a table,
+ * and their end. No lock is taken here, and host tests build it too.
  *
  * A block is 8, 64 or 512 pages whose first virtual page and first frame are both aligned to the
  * size of the block, whose frames rise by one, and whose PTEs are otherwise equal. Each of its PTEs

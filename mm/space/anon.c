@@ -656,7 +656,8 @@ static vaddr_t anon_protect(struct aspace *as, struct map_entry *e, vaddr_t star
         if (e->object) {
             ipl_t ipl;
 
-            n = MIN(n, ENTRY_STEP);
+            /* A step ends where a block does: no other thread may see a part of one changed. */
+            n = MIN(n, ENTRY_STEP - pte_l3_index(va) % GH_SMALL);
             ipl = spin_lock(e->object->lock);
             protect_table_part(p, va, n, prot, &g);
             /* As in anon_unmap: a reverse walk does not flush a PTE that is read-only already. */

@@ -176,7 +176,7 @@ int aspace_map_anon(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot,
    it is locked; otherwise as aspace_map_anon. */
 int aspace_grow_anon(struct aspace *as, vaddr_t va, uint64_t len, unsigned prot);
 /* Map obj, from `offset` bytes on; the mapping takes a reference of its own. Private unless
-   MAPF_SHARED: writes then go to a shadow. Errors as for aspace_map_anon. */
+   MAPF_SHARED: what is written then is a copy of its own. Errors as for aspace_map_anon. */
 int aspace_map_object(struct aspace *as, vaddr_t *va, uint64_t len, unsigned prot, unsigned flags,
                       struct mm_object *obj, uint64_t offset);
 /* The same with operations that build on anon_ops. A mapping that was inserted is unmapped by

@@ -23,6 +23,7 @@
 #include "kernel/base/errno.h"
 #include "kernel/sched/thread.h"
 #include "mm/object/object_pages.h"
+#include "mm/pt/gh.h"
 #include "mm/pt/pt.h"
 #include "mm/space/aspace_private.h"
 #include "mm/space/region.h"
@@ -61,6 +62,8 @@ static unsigned move_ptes(pte_t *from, pte_t *to, vaddr_t va, uint64_t n, struct
             move_pte(&from[k], &to[k]);
             moved++;
         } else {
+            if (unlikely(pte_gh(from[k]))) /* the step may end within the block */
+                gh_break(&from[k]);
             __atomic_store_n(&from[k], 0, __ATOMIC_RELAXED);
             cleared++;
         }

@@ -3,8 +3,9 @@
  * (mm/pt/gh.h): GH_SMALL pages in frames that follow each other, as a pager may have brought them
  * (kernel/fs/memfs_file.c), in memory that is not written. All PTEs of a block are made at once,
  * from zero, so that no translation of a single page of it exists beside that of the block; before
- * one of them changes alone, gh_break() takes the hint from all. They belong to one map entry: who
- * splits it breaks the block that lies across.
+ * one of them changes alone, gh_break() takes the hint from all. They change with the object's lock
+ * held, and agree whenever it is free. They belong to one map entry: who splits it breaks the block
+ * that lies across.
  */
 #ifndef MM_SPACE_OBJECT_BLOCK_H
 #define MM_SPACE_OBJECT_BLOCK_H
@@ -18,6 +19,12 @@
 #define BLOCK_BIT   (UINT64_C(1) << PTE_GH_SHIFT) /* of a PTE: the hint of a block */
 
 static inline bool block_begins(vaddr_t va) { return !(va & (BLOCK_BYTES - 1)); }
+
+/* May the page at va with this frame be one of a block? */
+static inline bool block_may_hold(vaddr_t va, pfn_t pfn)
+{
+    return !((va >> PAGE_SHIFT ^ pfn.n) % GH_SMALL);
+}
 
 /* Do the pages of the GH_SMALL slots from s on, with which a block of the object begins, lie in
    frames that a block can have, and may they be mapped? Object's lock held. */

@@ -16,7 +16,7 @@
  * is found and mapped under one hold of the lock, so it cannot be taken away in between.
  *
  * Unless the fault is a write to private memory or makes a page, up to 16 neighbours that are in
- * memory already are mapped too. The faulting page costs some hundreds of instructions, a neighbour
+ * memory already are mapped too, as blocks where they can be (mm/space/object_block.h). The faulting page costs some hundreds of instructions, a neighbour
  * fifty to a hundred.
  *
  * A fault that cannot allocate a table, page or index node fails with -ENOMEM.
@@ -69,9 +69,11 @@ static inline pte_t object_pte(const struct map_entry *e, pfn_t pfn, bool write)
 }
 
 /* Map the block that begins at va by PTEs with a granularity hint, if it can be. Memory that may be
-   written has no hints: the first write of a page would have to break its block. p: PTE of va. Lock
-   held. False: nothing was done. */
-static bool map_block(struct aspace *as, const struct map_entry *e, pte_t *p, vaddr_t va)
+   written has no hints: the first write of a page would have to break its block. p: PTE of va.
+   faulting: it has the page of the fault, which the caller counts. Lock held. False: nothing was
+   done. */
+static bool map_block(struct aspace *as, const struct map_entry *e, pte_t *p, vaddr_t va,
+                      bool faulting)
 {
     const slot_t *s;
 
@@ -85,7 +87,7 @@ static bool map_block(struct aspace *as, const struct map_entry *e, pte_t *p, va
     pt_count(p, GH_SMALL);
     pt_mark(p);
     page_table_add_rss(&as->pt, GH_SMALL);
-    count_add(&as->counts.object_valid, GH_SMALL);
+    count_add(&as->counts.object_valid, GH_SMALL - faulting);
     return true;
 }
 
@@ -98,12 +100,12 @@ static bool __attribute__((noinline)) map_blocks(struct aspace *as, const struct
 
     _Static_assert(AROUND_PAGES == 2 * GH_SMALL, "there are two");
     p -= (va - at) >> PAGE_SHIFT;
-    if (!map_block(as, e, p, at))
+    if (!map_block(as, e, p, at, true))
         return false;
     if (at & BLOCK_BYTES)
-        (void)map_block(as, e, p - GH_SMALL, at - BLOCK_BYTES);
+        (void)map_block(as, e, p - GH_SMALL, at - BLOCK_BYTES, false);
     else
-        (void)map_block(as, e, p + GH_SMALL, at + BLOCK_BYTES);
+        (void)map_block(as, e, p + GH_SMALL, at + BLOCK_BYTES, false);
     return true;
 }
 
@@ -264,7 +266,8 @@ static void map_found(struct aspace *as, struct map_entry *e, pte_t *p, vaddr_t 
         *s |= SLOT_DIRTY;
         slot = *s;
     }
-    if (!(e->prot & MAP_W) && !fresh && *p == 0 && map_blocks(as, e, p, va))
+    if (!(e->prot & MAP_W) && !fresh && *p == 0 && block_may_hold(va, slot_pfn(slot)) &&
+        map_blocks(as, e, p, va))
         old = 0;
     else
         old = install(as, p, va, object_pte(e, slot_pfn(slot), writable_now(e, slot)));

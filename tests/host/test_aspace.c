@@ -4,7 +4,7 @@
 // SOURCES: mm/pt/shootdown.c
 // SOURCES: mm/space/aspace.c mm/space/aspace_protect.c
 // SOURCES: kernel/base/span.c
-// SOURCES: mm/space/aspace_tree.c
+// SOURCES: mm/space/aspace_tree.c mm/space/aspace_remap.c mm/space/aspace_lock.c
 // SOURCES: mm/space/fault.c
 // SOURCES: mm/space/fork.c
 // SOURCES: mm/space/anon.c
@@ -22,6 +22,9 @@
  * After that, the same with every allocation failing in turn.
  */
 #include "tests/host/vm.h"
+
+uint64_t fluid_count(void) { return VM_PAGES; }
+uint64_t fluid_minimum(void) { return 0; }
 
 #define K_ENOMEM 12
 #define K_EACCES 13
@@ -283,6 +286,24 @@ static void op_take(void)
         file_cells[i]->value = 0xF000 + i;
 }
 
+/* Whenever the file's lock is free the PTEs of its blocks agree. */
+static void check_hints(const struct spinlock *l)
+{
+    if (!file || l != file->lock || rnd(8))
+        return;
+    for (struct proc *p = procs; p < procs + NPROCS; p++)
+        for (unsigned w = 0; p->as && w < NPAGES; w += 8) {
+            const pte_t *pte = pt_lookup(&p->as->pt, va_of(w), 3);
+            struct gh_count c = {.errors = 0};
+
+            if (pte)
+                gh_count(pte, 8, va_of(w) >> PAGE_SHIFT, &c);
+            if (c.errors)
+                vm_die("hints of page %u of process %ld are wrong, and the lock is free", w,
+                       p - procs);
+        }
+}
+
 static void expect(struct proc *p, unsigned i, enum fault_access a, int err)
 {
     const struct mpage *m = &p->page[i];
@@ -332,6 +353,65 @@ static void check_page(struct proc *p, unsigned i, enum fault_access a)
                (unsigned long)mpage_value(&p->page[i]));
     if (vm_access(p->as, va_of(i) + 4096, FAULT_READ, &second) == 0 && second != 0)
         vm_die("page %u holds old data 0x%lx", i, (unsigned long)second);
+}
+
+static unsigned moves;
+
+/* Unmap a window. */
+static bool clear_window(struct proc *p, unsigned w)
+{
+    if (aspace_unmap(p->as, va_of(w), (uint64_t)WINDOW * PAGE_SIZE))
+        return false;
+    for (unsigned i = 0; i < WINDOW; i++)
+        mpage_set(&p->page[w + i], (struct mpage){.mapped = false});
+    return true;
+}
+
+/* Pages of a file that are only read, more of them than one hold of the lock is for, and where
+   blocks may be; some are used, and then they move to another window or get another protection. */
+static void op_text(struct proc *p)
+{
+    unsigned w = (unsigned)rnd(3) * WINDOW, to = (w + WINDOW) % NPAGES;
+    unsigned n = 33 + (unsigned)rnd(WINDOW - 33), first = w + (unsigned)rnd(WINDOW - n + 1);
+    unsigned prot = rnd(2) ? MAP_R : MAP_R | MAP_X;
+    uint64_t off = first % GH_SMALL + rnd((FILE_PAGES - n - GH_SMALL) / GH_SMALL + 1) * GH_SMALL;
+    vaddr_t va = va_of(first);
+
+    if (!clear_window(p, w) || !clear_window(p, to) ||
+        aspace_map_object(p->as, &va, (uint64_t)n * PAGE_SIZE, prot, MAPF_FIXED, file,
+                          off * PAGE_SIZE))
+        return;
+    for (unsigned i = 0; i < n; i++)
+        mpage_set(&p->page[first + i], (struct mpage){.mapped = true,
+                                                      .prot = prot,
+                                                      .cell = file_cells[off + i],
+                                                      .file = (unsigned)(off + i + 1)});
+    for (unsigned i = 0; i < 8; i++)
+        check_page(p, first + (unsigned)rnd(n), FAULT_READ);
+    if (rnd(2)) {
+        unsigned part = (unsigned)rnd(3);
+
+        if (aspace_protect(p->as, va_of(first + part), (uint64_t)(n - part) * PAGE_SIZE,
+                           MAP_R | MAP_W))
+            return;
+        for (unsigned i = part; i < n; i++)
+            p->page[first + i].prot = MAP_R | MAP_W;
+    } else {
+        unsigned at = to + (unsigned)rnd(WINDOW - n + 1);
+        struct remap r = {.old = va,
+                          .fixed = va_of(at),
+                          .old_len = (uint64_t)n * PAGE_SIZE,
+                          .new_len = (uint64_t)n * PAGE_SIZE,
+                          .flags = REMAP_MAYMOVE | REMAP_FIXED};
+
+        if (aspace_remap(p->as, &r, &va))
+            return;
+        for (unsigned i = 0; i < n; i++) {
+            mpage_set(&p->page[at + i], p->page[first + i]);
+            mpage_set(&p->page[first + i], (struct mpage){.mapped = false});
+        }
+    }
+    moves++;
 }
 
 static struct proc *slot(bool used)
@@ -419,6 +499,8 @@ static bool step(int64_t fail)
         op_populate(p);
     else if (what < 95)
         op_forget(p);
+    else if (what < 96)
+        op_text(p);
     else if (what < 97)
         op_fork(p);
     else if (what < 98)
@@ -602,12 +684,15 @@ static void do_map_over(struct proc *p, int *err)
 int main(void)
 {
     vm_boot();
+    host_unlocked = check_hints;
     for (unsigned i = 0; i < 40; i++)
         run(6000, 0);
     ok(1, "random operations leave exactly the contents of the model");
     for (unsigned i = 0; i < 40; i++)
         run(3000, 12);
     ok(1, "and also when allocations fail");
+    host_unlocked = NULL;
+    ok(moves > 1000, "%u times much text was moved or protected", moves);
     ok(vm_blocks > 100, "%lu translations were those of blocks", (unsigned long)vm_blocks);
     fail_each("fork", do_fork);
     fail_each("fork, then writes by both processes", do_fork_and_write);

@@ -21,7 +21,6 @@
 #include "mm/phys/page.h"
 #include "mm/pool/pool_census.h"
 #include "mm/pool/pool_charged.h"
-#include "mm/pt/gh.h"
 #include "mm/space/aspace.h"
 
 /* Read ahead for one who reads on and on: twice as much each time. */
@@ -86,20 +85,6 @@ int ext4_page_new(struct ext4_inode *i, pfn_t *pfn)
     if (unlikely(err) && make_room(i, UINT32_MAX))
         err = page_alloc(PA_FILE, PAGE_T_SYSTEM, RAD_ANY, pfn);
     return err;
-}
-
-/* Pages for a block of a file, in frames that follow each other, so that a mapping of them can have
- * a granularity hint (mm/pt/gh.h). False: there is no such memory to spare. */
-static bool new_block(const struct ext4_inode *i, pfn_t *pfn)
-{
-    pfn_t first;
-
-    if (unlikely(fluid_count() < i->mount->reserve) ||
-        page_alloc_contig(GH_SMALL, GH_SMALL, PA_FILE, PAGE_T_SYSTEM, RAD_ANY, &first) != 0)
-        return false;
-    for (unsigned k = 0; k < GH_SMALL; k++)
-        pfn[k] = pfn_of(first.n + k);
-    return true;
 }
 
 /* The same of a file that is mapped: pages are unmapped, whether they are in use or not. With the
@@ -198,18 +183,8 @@ static int ask(struct ext4_inode *i, struct mm_object *o, uint64_t offset, uint6
     j->o = o;
     j->first = offset;
     j->account = account;
-    n = MIN(n, (uint64_t)EXT4_PAGES);
-    while (got < n) {
-        bool block = !((offset + got) % GH_SMALL) && n - got >= GH_SMALL;
-
-        if (block && new_block(i, &j->page[got]))
-            got += GH_SMALL;
-        else if ((err = ext4_page_new(i, &j->page[got])) == 0)
-            got++;
-        else
-            break;
-    }
-    j->npages = got;
+    while (got < MIN(n, (uint64_t)EXT4_PAGES) && (err = ext4_page_new(i, &j->page[got])) == 0)
+        j->npages = ++got;
     if (!got) {
         job_free(j);
         return err;
