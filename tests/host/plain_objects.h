@@ -112,10 +112,10 @@ bool mm_offer(struct mm_object *o, uint64_t offset, pfn_t pfn, const uint64_t *s
     return false;
 }
 
-uint64_t object_next_page(struct mm_object *o, uint64_t from, uint64_t end, bool written)
+bool mm_asks_alone(struct mm_object *o, uint64_t offset, uint64_t n)
 {
-    (void)o, (void)from, (void)end, (void)written;
-    return UINT64_MAX;
+    (void)o, (void)offset, (void)n;
+    return true;
 }
 
 /* There is one page only. */
