@@ -213,7 +213,7 @@ DAMAGE = {
     "order of the free list": r"free block 0xfffffc[0-9a-f]+ follows 0xf.*: the list descends",
     "count of a page table": r"level-1 page: table 0x[0-9a-f]+ holds \d+ PTEs, its count says",
     "frame of a PTE": r"process 1 gdb_target: PTE 0x[0-9a-f]+ at 0x[0-9a-f]+: PFN 0x[0-9a-f]+",
-    "hint of a PTE": r"1 wrong hints in the level-3 page at 0x",
+    "hint of a PTE": r"[1-8] wrong hints in the level-3 page at 0x",
     "form of a PTE": r"PTE 0x[0-9a-f]+ at 0x[0-9a-f]+ is not valid, page file, 63:32 = 0x",
     "self-map": r"process 1 gdb_target: the self-map is 0x",
     "shared level-1 PTE": r"level-1 PTE at 0x3[0-9a-f]+ is 0x[0-9a-f]+, the section's is 0x",

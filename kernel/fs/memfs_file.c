@@ -37,7 +37,8 @@ static void fill_page(const struct memfs_file *f, uint64_t at, uint64_t backed, 
         memset(page + n, 0, PAGE_SIZE - n);
 }
 
-#define BLOCK_FLUID 1024u /* pages there must be, or none is brought that was not asked for */
+/* Fluid pages above the minimum: with fewer none is brought that was not asked for. */
+#define BLOCK_FLUID 1024u
 
 /* The page at offset is about to be supplied: bring the GH_SMALL pages around it together, in
    frames that follow each other, so that what maps them can have a granularity hint (mm/pt/gh.h).
@@ -51,8 +52,8 @@ static pfn_t bring_block(struct mm_object *o, const struct memfs_file *f, uint64
     uint64_t begin = offset & ~(uint64_t)(GH_SMALL - 1), at = begin << PAGE_SHIFT;
     pfn_t first;
 
-    if (at + GH_SMALL * PAGE_SIZE > page_round_up(backed) || fluid_count() < BLOCK_FLUID ||
-        !mm_asks_alone(o, offset, GH_SMALL) ||
+    if (at + GH_SMALL * PAGE_SIZE > page_round_up(backed) ||
+        fluid_count() < fluid_minimum() + BLOCK_FLUID || !mm_asks_alone(o, offset, GH_SMALL) ||
         page_alloc_contig(GH_SMALL, GH_SMALL, PA_SHARED, PAGE_T_OBJECT, RAD_ANY, &first) != 0)
         return PFN_NONE;
     for (uint64_t k = 0; k < GH_SMALL; k++) {

@@ -53,9 +53,9 @@ int mm_supply_if(struct mm_object *o, uint64_t offset, pfn_t pfn, unsigned acces
 /* Has the object, of the n pages (a power of two up to 64) around offset, none, and is none asked
    for but that at offset? From inside `get` for it. */
 bool mm_asks_alone(struct mm_object *o, uint64_t offset, uint64_t n);
-/* The same as mm_supply_if() for a page that nobody has asked for, read-write, from inside `get` for another page of
-   the same 64, which is answered afterwards. False: the object has something there, is too short,
-   or *state has changed, and pfn is still the caller's. */
+/* The same as mm_supply_if() for a page that nobody has asked for, read-write, from inside `get`
+   for another page of the same 64, which is answered afterwards. False: the object has something
+   there, is too short, or *state has changed, and pfn is still the caller's. */
 bool mm_offer(struct mm_object *o, uint64_t offset, pfn_t pfn, const uint64_t *state, uint64_t was);
 /* Refuse get or upgrade for `count` pages: the waiting threads get err, a negative errno. */
 void mm_deny(struct mm_object *o, uint64_t offset, uint64_t count, int err);

@@ -62,6 +62,7 @@ uint64_t clock_wall_ns(void) { return 0; }
 
 /* What statfs shows. */
 uint64_t fluid_count(void) { return VM_PAGES; }
+uint64_t fluid_minimum(void) { return 0; }
 void page_stats(struct page_stats *s) { *s = (struct page_stats){0}; }
 
 /* Nobody locks files. */

@@ -72,6 +72,7 @@ int object_page_get(struct mm_object *o, uint64_t offset, unsigned access, pfn_t
 
 /* What statfs shows. */
 uint64_t fluid_count(void) { return 0; }
+uint64_t fluid_minimum(void) { return 0; }
 void page_stats(struct page_stats *s) { *s = (struct page_stats){0}; }
 
 int page_alloc(unsigned flags, enum page_type type, unsigned rad, pfn_t *out)

@@ -98,7 +98,7 @@ damage("link of a packet", "pool /nonpaged", packet, 8, lambda v: first_free + 3
 damage("start of an area", "pool /paged", int(paged.areas()[0].starts), 8, lambda v: v & ~1)
 damage("count of a page table", "page_tables", entry(root, 28), 4, one_more)
 damage("frame of a PTE", "page_tables", pte, 8, lambda v: v + (1 << 32))
-damage("hint of a PTE", "page_tables", pte, 8, lambda v: v | 0x20)
+damage("hint of a PTE", "page_tables", pte, 8, lambda v: v ^ 0x40)
 damage("form of a PTE", "page_tables", pte, 8, lambda v: v & ~0x70001 | 2 << 16)
 damage("self-map", "page_tables", root_at + 8 * 1023, 8, lambda v: v | 0x10)
 damage("shared level-1 PTE", "page_tables", root_at + 8 * shared, 8, lambda v: v + (1 << 32))
