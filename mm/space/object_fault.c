@@ -16,8 +16,8 @@
  * is found and mapped under one hold of the lock, so it cannot be taken away in between.
  *
  * Unless the fault is a write to private memory or makes a page, up to 16 neighbours that are in
- * memory already are mapped too, as blocks where they can be (mm/space/object_block.h). The faulting page costs some hundreds of instructions, a neighbour
- * fifty to a hundred.
+ * memory already are mapped too, as blocks where they can be (mm/space/object_block.h). The
+ * faulting page costs some hundreds of instructions, a neighbour fifty to a hundred.
  *
  * A fault that cannot allocate a table, page or index node fails with -ENOMEM.
  */
