@@ -20,7 +20,7 @@ from megalith.bench.hashed import CHIP
 Row = dict[str, Any]
 
 JOBS, CPUS, RUNS = 4, 2, 5
-NUMBERS, QUICK_NUMBERS = 27, 16  # 296,010 records of 72 bytes with the pointers, 21 MB a job
+NUMBERS, QUICK_NUMBERS = 27, 20  # 296,010 records of 72 bytes with the pointers, 21 MB a job
 SIZES = (0, 1, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 # What an entry held in which the walker did not find its page.
 REASONS = ("nothing", "void", "own", "other", "system")
