@@ -50,7 +50,7 @@ FACTS = """
     DSC$K_S_BLN 16     DSC$K_SD_BLN 24    DSC$K_CLASS_BFA 191
     offsetof(CHF64$SIGNAL_ARRAY,chf64$q_sig_name) 8
     offsetof(CHF$MECH_ARRAY,chf$q_mch_savr16) 64  offsetof(CHF$MECH_ARRAY,chf$q_mch_savf0) 168
-    offsetof(CHF$MECH_ARRAY,chf$q_mch_savf30) 344  sizeof(CHF$MECH_ARRAY) 360  sizeof(ACCDEF) 84
+    offsetof(CHF$MECH_ARRAY,chf$q_mch_savf30) 344  sizeof(CHF$MECH_ARRAY) 360  sizeof(ACCDEF) 108
 """
 
 
@@ -240,7 +240,10 @@ def test_a_program_may_have_a_status_block_of_its_own(tmp_path: Path) -> None:
 
 def test_the_builtins(tmp_path: Path) -> None:
     text = """\
+#include <accdef>
 #include <builtins>
+#include <fab>
+#include <iosadef>
 int f(int *at, long *quad)
 {
     int status, sum = 0;
@@ -252,9 +255,14 @@ int f(int *at, long *quad)
     __UNLOCK_LONG(at);
     if (__ACQUIRE_SEM_LONG_RETRY(at, 5)) __RELEASE_SEM_LONG(at);
     sum += __CMP_SWAP_LONG_ACQ(at, 0, 1) + (int)_InterlockedCompareExchange64_rel(quad, 1, 2);
+    sum += _BBSSI(status++, at);
+    sum += _BBCCI(status++, at);
     return sum + (int)(_popcnt(7) + _leadz(1) + _trailz(8) + _poppar(3)) + status;
 }
-_Static_assert(_leadz(0ul) == 64 && _trailz(8ul) == 3 && _popcnt(7ul) == 3, "bits");
+_Static_assert(_popcnt(7ul) == 3 && ACC$C_TERMLEN == 84, "bits");
+_iosa *area; /* as programs of Fast I/O name them */
+fandle handle;
+struct FAB fab = {.fab$v_ufo = 1};
 """
     done = compile_it(tmp_path, text, "-Wall")
     assert (done.returncode, done.stderr) == (0, "")

@@ -103,7 +103,7 @@ int lib$bbcci(const int *position, void *base)
     int64_t at = *position;
     unsigned char *byte = byte_of(base, &at);
 
-    return !(__atomic_fetch_and(byte, (unsigned char)~(1u << at), __ATOMIC_SEQ_CST) >> at & 1);
+    return __atomic_fetch_and(byte, (unsigned char)~(1u << at), __ATOMIC_SEQ_CST) >> at & 1;
 }
 
 int lib$adawi(const short *add, short *sum, short *sign)
@@ -116,7 +116,7 @@ int lib$adawi(const short *add, short *sum, short *sign)
     after = __atomic_add_fetch(sum, *add, __ATOMIC_SEQ_CST);
     exact = (int16_t)(after - *add) + *add;
     *sign = (short)((after > 0) - (after < 0));
-    return exact == after ? SS$_NORMAL : SS$_INTOVF;
+    return exact == after ? LIB$_NORMAL : LIB$_INTOVF;
 }
 
 /* The sum of two numbers of n longwords and a carry, after b was inverted (flip). */
@@ -126,6 +126,8 @@ static int add(const int *a, const int *b, int *result, const int *length, uint3
     bool overflow = false;
     int n = length ? *length : 2;
 
+    if (n < 0)
+        return LIB$_INVARG;
     for (int i = 0; i < n; i++) {
         uint32_t x = (uint32_t)a[i], y = (uint32_t)b[i] ^ flip;
 

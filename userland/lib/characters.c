@@ -25,6 +25,8 @@ static unsigned find_first(const void *source, const void *set, bool in)
         return (unsigned)mega$string_result(LIB$_INVSTRDES);
     for (size_t i = 0; i < wanted.length; i++)
         is_there[(unsigned char)wanted.at[i]] = true;
+    if (!in && (from.length == 0 || wanted.length == 0)) /* as the manual has it */
+        return from.length == 0;
     for (size_t i = 0; i < from.length; i++)
         if (is_there[(unsigned char)from.at[i]] == in)
             return (unsigned)i + 1;
@@ -58,7 +60,11 @@ int mega$str_find_first_substring(int count, const void *source, int *index, int
     struct text from, part;
     int which = 0;
     va_list list;
-    bool good = mega$text_of(source, &from) && index && sub_index;
+    bool good;
+
+    if (count < 4)
+        return mega$string_error(STR$_WRONUMARG);
+    good = mega$text_of(source, &from) && index && sub_index;
 
     va_start(list, sub_index);
     for (int i = 1; good && i <= count - 3; i++) {
@@ -136,7 +142,7 @@ unsigned int str$analyze_sdesc(const void *descriptor, unsigned short *length, c
 {
     struct text text;
 
-    if (!mega$text_of(descriptor, &text))
+    if (!mega$text_of(descriptor, &text) || text.length > UINT16_MAX)
         return (unsigned)mega$string_result(LIB$_INVSTRDES);
     if (length)
         *length = (unsigned short)text.length;

@@ -12,24 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_64(const void *descriptor)
+bool mega$is_64(const void *descriptor)
 {
     const struct dsc64$descriptor *d = descriptor;
 
     return d->dsc64$w_mbo == 1 && d->dsc64$l_mbmo == -1;
 }
 
-/* Class and extent as the descriptor has them. */
+/* Class and extent as the descriptor has them. Of an array, whose length is that of an element, the
+ * extent is its size. The long form of its descriptor is not defined here: a class of none. */
 static int open_descriptor(const void *descriptor, struct text *text)
 {
     const struct dsc64$descriptor *d64 = descriptor;
     const struct dsc$descriptor *d = descriptor;
 
-    if (is_64(descriptor)) {
+    const struct dsc$descriptor_a *array = descriptor;
+    bool is_array = d->dsc$b_class == DSC$K_CLASS_A || d->dsc$b_class == DSC$K_CLASS_NCA;
+
+    if (mega$is_64(descriptor)) {
         *text = (struct text){d64->dsc64$pq_pointer, d64->dsc64$q_length};
-        return d64->dsc64$b_class;
+        return is_array ? -1 : d64->dsc64$b_class;
     }
-    *text = (struct text){d->dsc$a_pointer, d->dsc$w_length};
+    *text = (struct text){d->dsc$a_pointer, is_array ? array->dsc$l_arsize : d->dsc$w_length};
     return d->dsc$b_class;
 }
 
@@ -81,12 +85,12 @@ int mega$text_resize(void *descriptor, size_t length)
         return LIB$_INVSTRDES;
     if (length == old.length && (old.at || length == 0))
         return SS$_NORMAL;
-    if (!is_64(descriptor) && length > UINT16_MAX)
+    if (!mega$is_64(descriptor) && length > UINT16_MAX)
         return LIB$_INVSTRDES;
     if (length && !(memory = malloc(length)))
         return LIB$_INSVIRMEM;
     free(old.at);
-    if (is_64(descriptor)) {
+    if (mega$is_64(descriptor)) {
         d64->dsc64$pq_pointer = memory;
         d64->dsc64$q_length = length;
     } else {

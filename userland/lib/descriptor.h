@@ -10,6 +10,8 @@ struct text {
     size_t length;
 };
 
+/* Has the descriptor the long form? */
+bool mega$is_64(const void *descriptor);
 /* The string that a descriptor describes: its characters (of a varying string, the current ones).
  * Returns false if the address is 0 or the class is not one of strings. */
 bool mega$text_of(const void *descriptor, struct text *text);

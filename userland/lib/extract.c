@@ -36,6 +36,16 @@ static bool confine(int64_t *position, int64_t least, int64_t most)
     return *position != given;
 }
 
+/* Moves the position at which a part starts into the string, or behind its last character, where
+ * the part is empty; true if it was outside of the string. */
+static bool confine_start(int64_t *position, const struct text *s)
+{
+    bool outside = *position < 1 || *position > (int64_t)s->length;
+
+    confine(position, 1, (int64_t)s->length + 1);
+    return outside;
+}
+
 int str$len_extr(void *destination, const void *source, const int *start, const int *length)
 {
     int64_t first, n;
@@ -48,7 +58,7 @@ int str$len_extr(void *destination, const void *source, const int *start, const 
         return mega$string_result(LIB$_INVSTRDES);
     first = *start;
     n = *length;
-    if (confine(&first, 1, (int64_t)from.length + 1))
+    if (confine_start(&first, &from))
         said = STR$_ILLSTRPOS;
     else if (n < 0)
         said = STR$_NEGSTRLEN;
@@ -73,7 +83,7 @@ int str$pos_extr(void *destination, const void *source, const int *start, const 
     last = *end;
     if (last < first)
         said = STR$_ILLSTRSPE;
-    moved = confine(&first, 1, (int64_t)from.length + 1);
+    moved = confine_start(&first, &from);
     moved |= confine(&last, 0, (int64_t)from.length);
     if (moved && said == STR$_NORMAL)
         said = STR$_ILLSTRPOS;
@@ -91,7 +101,8 @@ int str$left(void *destination, const void *source, const int *end)
     if (!mega$text_of(source, &from))
         return mega$string_result(LIB$_INVSTRDES);
     last = *end;
-    outside = confine(&last, 0, (int64_t)from.length);
+    outside = last < 1 || last > (int64_t)from.length;
+    confine(&last, 0, (int64_t)from.length);
     return store_part(destination, &from, 1, last, outside ? STR$_ILLSTRPOS : STR$_NORMAL);
 }
 
@@ -106,7 +117,7 @@ int str$right(void *destination, const void *source, const int *start)
     if (!mega$text_of(source, &from))
         return mega$string_result(LIB$_INVSTRDES);
     first = *start;
-    outside = confine(&first, 1, (int64_t)from.length + 1);
+    outside = confine_start(&first, &from);
     return store_part(destination, &from, first, (int64_t)from.length + 1 - first,
                       outside ? STR$_ILLSTRPOS : STR$_NORMAL);
 }
@@ -127,12 +138,11 @@ int str$replace(void *destination, const void *source, const int *start, const i
     last = *end;
     if (last < first)
         said = STR$_ILLSTRSPE;
-    moved = confine(&first, 1, (int64_t)parts[0].length + 1);
+    moved = confine_start(&first, &parts[0]);
     moved |= confine(&last, 0, (int64_t)parts[0].length);
     if (moved && said == STR$_NORMAL)
         said = STR$_ILLSTRPOS;
-    if (last < first - 1) /* nothing is replaced: the string is put before the start */
-        last = first - 1;
+    /* After an end before the start what both parts have is there twice. */
     parts[2] = (struct text){parts[0].at ? parts[0].at + last : NULL,
                              parts[0].length - (size_t)last};
     parts[0].length = (size_t)(first - 1);

@@ -4,6 +4,7 @@
 #include <libdef.h>
 #include <rtl/characters.h>
 #include <ssdef.h>
+#include <stdint.h>
 #include <str$routines.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ int lib$analyze_sdesc(const void *descriptor, unsigned short *length, char **add
 
     if (!length || !address)
         return SS$_ACCVIO;
-    if (!mega$text_of(descriptor, &text))
+    if (!mega$text_of(descriptor, &text) || text.length > UINT16_MAX)
         return LIB$_INVSTRDES;
     *length = (unsigned short)text.length;
     *address = text.at;
@@ -134,5 +135,6 @@ void lib$movc5(const unsigned short *source_length, const void *source, const ch
     size_t to = *destination_length, n = *source_length < to ? *source_length : to;
 
     memmove(destination, source, n);
-    memset((char *)destination + n, *fill, to - n);
+    if (n < to) /* else there need not be a character */
+        memset((char *)destination + n, *fill, to - n);
 }

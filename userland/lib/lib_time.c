@@ -96,12 +96,13 @@ int lib$sub_times(const void *time1, const void *time2, void *resultant_time)
         return LIB$_INVARGORD;
     if (a >= 0 && b >= 0) { /* the delta from the second to the first */
         difference = b - a;
-        return difference > 0 ? LIB$_NEGTIM : store(resultant_time, difference);
+        return difference > 0 ? LIB$_NEGTIM : store(resultant_time, difference - !difference);
     }
     difference = a < 0 ? a - b : a + b;
     if (a < 0 ? difference > 0 : difference < 0)
         return LIB$_NEGTIM;
-    return store(resultant_time, difference);
+    /* Equal deltas differ by one tick: 0 were a time. */
+    return store(resultant_time, difference - (a < 0 && !difference));
 }
 
 int lib$mult_delta_time(const int *multiplier, void *delta_time)

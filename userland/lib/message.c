@@ -25,7 +25,9 @@ static const struct message messages[] = {
 #include <messages.def>
 };
 
-#define IDENTIFICATION 0xffffff8U
+#define IDENTIFICATION    0xffffff8U
+#define OF_ALL_FACILITIES 0xfff8U
+#define FACILITY_SPECIFIC 0x8000U
 
 static const struct {
     unsigned number;
@@ -34,18 +36,19 @@ static const struct {
     {0, "SYSTEM"}, {FACILITY_RMS, "RMS"}, {LIB$_FACILITY, "LIB"}, {STR$_FACILITY, "STR"}};
 
 /* The message of just this value, else of one that differs only in severity: those that programs
- * change. NULL: there is none. 0, which services return that fail without a reason, has none
- * either, and no facility. */
+ * change. A number without the bit of its facility means the same in all of them. NULL: there is
+ * none. 0, which services return that fail without a reason, has none either, and no facility. */
 static const struct message *find(unsigned status)
 {
+    unsigned mask = status & FACILITY_SPECIFIC ? IDENTIFICATION : OF_ALL_FACILITIES;
     const struct message *other = NULL;
 
     if (status == 0)
         return NULL;
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
-        if (((messages[i].status ^ status) & (IDENTIFICATION | 7)) == 0)
+        if (((messages[i].status ^ status) & (mask | 7)) == 0)
             return &messages[i];
-        if (!other && ((messages[i].status ^ status) & IDENTIFICATION) == 0)
+        if (!other && ((messages[i].status ^ status) & mask) == 0)
             other = &messages[i];
     }
     return other;

@@ -225,17 +225,24 @@ int lib$sig_to_ret(void *signal_args, void *mechanism_args)
 
 int mega$match_cond(int count, ...)
 {
-    int32_t wanted = 0, value;
+    uint32_t mask = STS$M_COND_ID, wanted = 0, value;
+    const void *at;
     va_list list;
     int match = 0;
 
     va_start(list, count);
     for (int i = 0; i < count && !match; i++) {
-        memcpy(&value, va_arg(list, const void *), sizeof(value));
-        if (i == 0)
+        if (!(at = va_arg(list, const void *)))
+            continue;
+        memcpy(&value, at, sizeof(value));
+        if (i == 0) {
             wanted = value;
-        else if (((value ^ wanted) & STS$M_COND_ID) == 0)
+            /* A number that is the same in all facilities. */
+            if (!(value & STS$M_FAC_SP))
+                mask &= ~(uint32_t)STS$M_FAC_NO;
+        } else if (((value ^ wanted) & mask) == 0) {
             match = i;
+        }
     }
     va_end(list);
     return match;

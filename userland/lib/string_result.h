@@ -10,7 +10,9 @@ int mega$string_result(int status);
 /* Stores a string by the rules of the destination's class: STR$_NORMAL, STR$_TRU, and those. */
 int mega$string_store(void *destination, const char *from, size_t length);
 /* Stores strings one behind the other. They are put together elsewhere, since the destination can
- * be one of them. As mega$string_store(), and STR$_STRTOOLON. */
+ * be one of them. As mega$string_store(); STR$_STRTOOLON is signalled. */
 int mega$string_store_all(void *destination, const struct text *parts, int count);
+/* Signals, and returns, what is wrong with a call. */
+int mega$string_error(int status);
 
 #endif

@@ -17,6 +17,12 @@
 #undef str$dupl_char
 #undef str$position
 
+int mega$string_error(int status)
+{
+    lib$signal(status);
+    return status;
+}
+
 int mega$string_result(int status)
 {
     switch (status) {
@@ -25,14 +31,10 @@ int mega$string_result(int status)
     case LIB$_STRTRU:
         return STR$_TRU;
     case LIB$_INSVIRMEM:
-        status = STR$_INSVIRMEM;
-        break;
+        return mega$string_error(STR$_INSVIRMEM);
     default:
-        status = STR$_ILLSTRCLA;
-        break;
+        return mega$string_error(STR$_ILLSTRCLA);
     }
-    lib$signal(status);
-    return status;
 }
 
 int mega$string_store(void *destination, const char *from, size_t length)
@@ -58,6 +60,19 @@ int str$copy_r(void *destination, const unsigned short *source_length, const cha
     return mega$string_store(destination, source, *source_length);
 }
 
+int str$copy_r_64(void *destination, const unsigned __int64 *source_length, const char *source)
+{
+    if (!source_length || (!source && *source_length))
+        return SS$_ACCVIO;
+    return mega$string_store(destination, source, *source_length);
+}
+
+/* Has the destination a length of 16 bits, and is this more? */
+static bool is_too_long(const void *destination, size_t length)
+{
+    return length > UINT16_MAX && destination && !mega$is_64(destination);
+}
+
 int mega$string_store_all(void *destination, const struct text *parts, int count)
 {
     size_t length = 0;
@@ -66,8 +81,8 @@ int mega$string_store_all(void *destination, const struct text *parts, int count
 
     for (int i = 0; i < count; i++)
         length += parts[i].length;
-    if (length > UINT16_MAX)
-        return STR$_STRTOOLON;
+    if (is_too_long(destination, length))
+        return mega$string_error(STR$_STRTOOLON);
     if (!(whole = at = malloc(length + !length)))
         return mega$string_result(LIB$_INSVIRMEM);
     for (int i = 0; i < count; at += parts[i++].length)
@@ -88,6 +103,8 @@ int mega$str_concat(int count, ...)
     int n = 0;
     bool good = count <= SOURCES_MAX;
 
+    if (count < 2)
+        return mega$string_error(STR$_WRONUMARG);
     va_start(list, count);
     destination = va_arg(list, void *);
     while (good && n < count - 1) {
@@ -99,7 +116,7 @@ int mega$str_concat(int count, ...)
 }
 
 /* For callers that take the address: it has no sources. */
-int str$concat(void *destination, ...) { return mega$string_store(destination, "", 0); }
+int str$concat(void *destination, ...) { return mega$str_concat(1, destination); }
 
 int str$append(void *destination, const void *source)
 {
@@ -120,6 +137,11 @@ int str$prefix(void *destination, const void *source)
 }
 
 int str$get1_dx(const unsigned short *length, void *destination)
+{
+    return length ? mega$string_result(mega$text_resize(destination, *length)) : SS$_ACCVIO;
+}
+
+int str$get1_dx_64(const unsigned __int64 *length, void *destination)
 {
     return length ? mega$string_result(mega$text_resize(destination, *length)) : SS$_ACCVIO;
 }
@@ -196,8 +218,8 @@ int str$dupl_char(void *destination, const int *count, const char *character)
 
     if (negative)
         n = 0;
-    if (n > UINT16_MAX)
-        return STR$_STRTOOLON;
+    if (is_too_long(destination, (size_t)n))
+        return mega$string_error(STR$_STRTOOLON);
     if (!(line = malloc((size_t)n + 1)))
         return mega$string_result(LIB$_INSVIRMEM);
     memset(line, character ? *character : ' ', (size_t)n);
@@ -214,7 +236,7 @@ unsigned int str$position(const void *source, const void *substring, const int *
     if (!mega$text_of(source, &s) || !mega$text_of(substring, &part))
         return (unsigned)mega$string_result(LIB$_INVSTRDES);
     if (part.length == 0)
-        return at <= s.length ? (unsigned)at + 1 : 0;
+        return (unsigned)(at <= s.length ? at : s.length) + 1;
     for (; at + part.length <= s.length; at++)
         if (memcmp(s.at + at, part.at, part.length) == 0)
             return (unsigned)at + 1;

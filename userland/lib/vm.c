@@ -25,9 +25,14 @@
 
 #define ZONES_MAX     1024
 #define PAGELET       512
-#define SIZE_DEFAULT  8
-#define ALIGNMENT_MIN 4
 #define ALIGNMENT_MAX 512
+#define VM_FLAGS      0xff /* all LIB$M_VM_ */
+
+/* By default sizes and alignments are those of a quadword, in the forms that end in _64 those of
+ * an octaword, at which LIB$INSQHIQ wants its entries. They may be as small as that and half of it.
+ */
+#define UNIT    8
+#define UNIT_64 16
 
 struct block {
     char *at;
@@ -45,7 +50,7 @@ struct zone {
 /* Protects all zones. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct zone zone_0 = {
-    .block_size = SIZE_DEFAULT, .alignment = SIZE_DEFAULT, .limit = SIZE_MAX, .most = SIZE_MAX};
+    .block_size = UNIT, .alignment = UNIT_64, .limit = SIZE_MAX, .most = SIZE_MAX};
 static struct zone *zones[ZONES_MAX] = {&zone_0};
 
 static int by_address(const void *a, const void *b)
@@ -88,7 +93,7 @@ static int get_locked(struct zone *z, int64_t bytes, void **result)
     size_t size;
 
     if (!z)
-        return LIB$_BADZONE;
+        return LIB$_BADBLOADR;
     if (!(size = size_in(z, bytes)))
         return LIB$_BADBLOSIZ;
     if (size > z->limit - z->bytes)
@@ -117,7 +122,7 @@ static int free_locked(struct zone *z, const int64_t *bytes, char *address)
     struct block key = {.at = address}, **found, *b;
 
     if (!z)
-        return LIB$_BADZONE;
+        return LIB$_BADBLOADR;
     if (!(found = tfind(&key, &z->blocks, by_address)))
         return LIB$_BADBLOADR;
     b = *found;
@@ -205,30 +210,31 @@ static bool is_algorithm(int64_t algorithm, int64_t argument)
     return algorithm == LIB$K_VM_FIRST_FIT || (argument >= 1 && argument <= most[algorithm]);
 }
 
-int lib$create_vm_zone_64(__int64 *zone_id, const __int64 *algorithm,
-                          const __int64 *algorithm_argument, const __int64 *flags,
-                          const __int64 *extend_size, const __int64 *initial_size,
-                          const __int64 *block_size, const __int64 *alignment,
-                          const __int64 *page_limit, const __int64 *smallest_block_size,
-                          const void *zone_name, int (*get_page)(), int (*free_page)())
+static bool is_power_of_2(int64_t n, int64_t least)
 {
-    int64_t unit = given(block_size, SIZE_DEFAULT), align = given(alignment, SIZE_DEFAULT);
+    return n >= least && n <= ALIGNMENT_MAX && !(n & (n - 1));
+}
+
+/* lib$create_vm_zone_64 of what the zone's sizes are by default. */
+static int create(int64_t least, __int64 *zone_id, const __int64 *algorithm,
+                  const __int64 *algorithm_argument, const __int64 *flags,
+                  const __int64 *initial_size, const __int64 *block_size, const __int64 *alignment,
+                  const __int64 *page_limit, int (*get_page)(), int (*free_page)())
+{
+    int64_t unit = given(block_size, least), align = given(alignment, least);
     int64_t pages = given(page_limit, 0), initial = given(initial_size, 0);
     int64_t argument = given(algorithm_argument, 0);
     bool fixed = algorithm && *algorithm == LIB$K_VM_FIXED;
     struct zone *z;
     size_t id = 1;
 
-    (void)extend_size;
-    (void)smallest_block_size;
-    (void)zone_name;
     if (!zone_id)
         return SS$_ACCVIO;
     if ((algorithm && !is_algorithm(*algorithm, argument)) || initial < 0 ||
-        (flags && (*flags & LIB$M_VM_NO_EXTEND) && !initial))
+        (flags && ((*flags & ~(int64_t)VM_FLAGS) || (*flags & LIB$M_VM_NO_EXTEND && !initial))))
         return LIB$_INVARG;
-    if (align < ALIGNMENT_MIN || align > ALIGNMENT_MAX || (align & (align - 1)) || unit < 8 ||
-        unit > ALIGNMENT_MAX || (unit & (unit - 1)) || pages < 0 || get_page || free_page)
+    if (!is_power_of_2(align, least / 2) || !is_power_of_2(unit, least) || pages < 0 || get_page ||
+        free_page)
         return LIB$_INVARG;
     if (!(z = calloc(1, sizeof(*z))))
         return LIB$_INSVIRMEM;
@@ -252,6 +258,20 @@ int lib$create_vm_zone_64(__int64 *zone_id, const __int64 *algorithm,
     return SS$_NORMAL;
 }
 
+int lib$create_vm_zone_64(__int64 *zone_id, const __int64 *algorithm,
+                          const __int64 *algorithm_argument, const __int64 *flags,
+                          const __int64 *extend_size, const __int64 *initial_size,
+                          const __int64 *block_size, const __int64 *alignment,
+                          const __int64 *page_limit, const __int64 *smallest_block_size,
+                          const void *zone_name, int (*get_page)(), int (*free_page)())
+{
+    (void)extend_size;
+    (void)smallest_block_size;
+    (void)zone_name;
+    return create(UNIT_64, zone_id, algorithm, algorithm_argument, flags, initial_size, block_size,
+                  alignment, page_limit, get_page, free_page);
+}
+
 static int end_zone(uint64_t id, bool keep)
 {
     struct zone *z;
@@ -268,7 +288,7 @@ static int end_zone(uint64_t id, bool keep)
         }
     }
     mega$unlock(&lock);
-    return !z ? LIB$_BADZONE : id ? SS$_NORMAL : LIB$_INVOPEZON;
+    return !z ? LIB$_BADBLOADR : id ? SS$_NORMAL : LIB$_INVOPEZON;
 }
 
 int lib$delete_vm_zone_64(const __int64 *zone_id)
@@ -303,12 +323,14 @@ int lib$create_vm_zone(unsigned int *zone_id, const int *algorithm, const int *a
     __int64 id;
     int status;
 
+    (void)extend_size;
+    (void)smallest_block_size;
+    (void)zone_name;
     if (!zone_id)
         return SS$_ACCVIO;
-    status = lib$create_vm_zone_64(
-        &id, algorithm ? WIDE(algorithm) : NULL, WIDE(algorithm_argument), WIDE(flags),
-        WIDE(extend_size), WIDE(initial_size), WIDE(block_size), WIDE(alignment), WIDE(page_limit),
-        WIDE(smallest_block_size), zone_name, get_page, free_page);
+    status = create(UNIT, &id, algorithm ? WIDE(algorithm) : NULL, WIDE(algorithm_argument),
+                    WIDE(flags), WIDE(initial_size), WIDE(block_size), WIDE(alignment),
+                    WIDE(page_limit), get_page, free_page);
     if (status == SS$_NORMAL)
         *zone_id = (unsigned int)id;
     return status;

@@ -39,7 +39,7 @@ static bool find(pid_t pid)
     while (mega$info(MEGA_INFO_ACCOUNTING, (int64_t)next, &last, sizeof(last)) == SS$_NORMAL) {
         struct accdef a;
 
-        memcpy(&a, last.message, sizeof(a));
+        memcpy(&a, last.message, ACC$K_TERMLEN);
         if (a.acc$l_pid == (unsigned)pid)
             return true;
         next = last.number + 1;
@@ -111,7 +111,7 @@ static void what_is_used(void)
     is(ended(pid), 3 << 8, "a child ends");
     most = now() - begin;
     ok(find(pid), "it has a record");
-    memcpy(&a, last.message, sizeof(a));
+    memcpy(&a, last.message, ACC$K_TERMLEN);
     ok(a.acc$w_msgsiz == ACC$K_TERMLEN && a.acc$l_owner == (unsigned)getpid(),
        "which is laid out as the message to a termination mailbox");
     is(last.exit_status, 3 << 8, "its status");

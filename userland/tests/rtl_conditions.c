@@ -578,6 +578,7 @@ int main(void)
     threads();
     is(lib$match_cond(&condition, &other, &same), 2, "the same condition, of other severity");
     is(lib$match_cond(&condition, &other), 0, "none");
+    is(lib$match_cond(&condition, 0, &same), 2, "an address of 0 is no condition");
     lines();
     return tap_done();
 }

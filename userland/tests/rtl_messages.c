@@ -49,6 +49,8 @@ static void texts(void)
     is(out[1], 4, "four parameters of an access violation");
     is(sys$getmsg(0x7ff8012, &n, &text, 15, 0), SS$_MSGNOTFND, "no such message");
     ok(n == 40 && memcmp(line, "%NONAME-E-NOMSG, Message number 07FF8012", n) == 0, "is said");
+    is(sys$getmsg(0xfff0002, &n, &text, 14, 0), SS$_NORMAL, "of all facilities");
+    ok(n == 16 && memcmp(line, "%NONAME-E-NORMAL", n) == 0, "SS$_NORMAL");
     is(sys$getmsg(0, &n, &text, 15, 0), SS$_MSGNOTFND, "none for 0");
     ok(n == 40 && memcmp(line, "%NONAME-W-NOMSG, Message number 00000000", n) == 0, "is said");
     text.dsc$w_length = 7;

@@ -2,6 +2,7 @@
 // RUN: --smp 1
 /* Parts of strings, searches in them, bit fields and numbers, by tables. The unit test of the same
  * name includes this file. */
+#include <builtins.h>
 #include <descrip.h>
 #include <lib$routines.h>
 #include <libdef.h>
@@ -31,7 +32,7 @@ static const struct {
 } parts[] = {
     {LEN_EXTR, 2, 3, STR$_NORMAL, "bcd"},
     {LEN_EXTR, 5, 1, STR$_NORMAL, "e"},
-    {LEN_EXTR, 6, 0, STR$_NORMAL, ""},
+    {LEN_EXTR, 6, 0, STR$_ILLSTRPOS, ""},
     {LEN_EXTR, 0, 2, STR$_ILLSTRPOS, "ab"},
     {LEN_EXTR, 7, 2, STR$_ILLSTRPOS, ""},
     {LEN_EXTR, 2, -1, STR$_NEGSTRLEN, ""},
@@ -51,18 +52,20 @@ static const struct {
     {LEFT, 2, 0, STR$_NORMAL, "ab"},
     {LEFT, 5, 0, STR$_NORMAL, "abcde"},
     {LEFT, 6, 0, STR$_ILLSTRPOS, "abcde"},
-    {LEFT, 0, 0, STR$_NORMAL, ""},
+    {LEFT, 0, 0, STR$_ILLSTRPOS, ""},
     {LEFT, -1, 0, STR$_ILLSTRPOS, ""},
     {RIGHT, 4, 0, STR$_NORMAL, "de"},
     {RIGHT, 1, 0, STR$_NORMAL, "abcde"},
-    {RIGHT, 6, 0, STR$_NORMAL, ""},
+    {RIGHT, 6, 0, STR$_ILLSTRPOS, ""},
     {RIGHT, 7, 0, STR$_ILLSTRPOS, ""},
     {RIGHT, 0, 0, STR$_ILLSTRPOS, "abcde"},
     {REPLACE, 2, 4, STR$_NORMAL, "aXYe"},
     {REPLACE, 1, 5, STR$_NORMAL, "XY"},
     {REPLACE, 5, 5, STR$_NORMAL, "abcdXY"},
     {REPLACE, 3, 2, STR$_ILLSTRSPE, "abXYcde"},
-    {REPLACE, 3, INT_MIN, STR$_ILLSTRSPE, "abXYcde"},
+    {REPLACE, 6, 5, STR$_ILLSTRSPE, "abcdeXY"},
+    {REPLACE, 4, 1, STR$_ILLSTRSPE, "abcXYbcde"},
+    {REPLACE, 3, INT_MIN, STR$_ILLSTRSPE, "abXYabcde"},
     {REPLACE, 0, 2, STR$_ILLSTRPOS, "XYcde"},
     {REPLACE, 4, 9, STR$_ILLSTRPOS, "abcXY"},
     {REPLACE, INT_MAX, INT_MAX, STR$_ILLSTRPOS, "abcdeXY"},
@@ -163,7 +166,8 @@ static void searches(void)
     is(str$find_first_in_set(&s, &vowels), 3, "the first vowel");
     is(str$find_first_not_in_set(&s, &letters), 4, "what is no letter");
     is(str$find_first_in_set(&s, &none), 0, "nothing is in an empty set");
-    is(str$find_first_not_in_set(&s, &none), 1, "everything is outside of it");
+    is(str$find_first_not_in_set(&s, &none), 0, "and nothing is outside of it");
+    is(str$find_first_not_in_set(&none, &s), 1, "of nothing, the first");
     is(str$find_first_not_in_set(&quick, &letters), 0, "nothing else");
     is(str$find_first_substring(&s, &index, &which, &fox, &cat, &quick), 1, "one of three");
     ok(index == 5 && which == 3, "the leftmost");
@@ -195,8 +199,9 @@ static void copies(void)
 {
     STRING to = {0, DSC$K_DTYPE_T, DSC$K_CLASS_D, 0}, abc = string("abc"), fixed;
     STRING odd = {3, DSC$K_DTYPE_T, 77, (char *)"abc"};
-    char line[5], *at;
-    unsigned short n = 3, five = 5;
+    char line[5], letters[] = "sixsix", *at;
+    struct dsc$descriptor_a array = {3, DSC$K_DTYPE_T, DSC$K_CLASS_A, letters, 0, 0, {0}, 1, 6};
+    unsigned short n = 3, five = 5, size;
 
     fixed = (STRING){5, DSC$K_DTYPE_T, DSC$K_CLASS_S, line};
     is(lib$scopy_dxdx(&abc, &to), SS$_NORMAL, "copied");
@@ -208,6 +213,12 @@ static void copies(void)
     is(str$analyze_sdesc(&abc, &n, &at), 3, "the same by its length");
     is(lib$scopy_r_dx(&five, "vwxyz!", &to), SS$_NORMAL, "by address");
     is(lib$len(&to), 5, "five characters");
+    is(str$analyze_sdesc(&array, &size, &at), 6, "an array has its size");
+    ok(size == 6 && at == letters, "and its address");
+    is(str$copy_dx(&to, &array), STR$_NORMAL, "and is copied");
+    ok(to.dsc$w_length == 6 && memcmp(to.dsc$a_pointer, "sixsix", 6) == 0, "whole");
+    array.dsc$l_arsize = 65536;
+    is(lib$analyze_sdesc(&array, &size, &at), LIB$_INVSTRDES, "but one of 65,536 bytes");
     is(lib$sfree1_dd(&to), SS$_NORMAL, "freed");
     is(lib$sget1_dd(&five, &to), SS$_NORMAL, "and allocated");
     is(lib$char(&fixed, (const unsigned char *)"A"), SS$_NORMAL, "one character");
@@ -216,6 +227,8 @@ static void copies(void)
     ok(memcmp(line, "abc**", 5) == 0, "filled up");
     lib$movc5(&five, "vwxyz", "*", &n, line);
     ok(memcmp(line, "vwx**", 5) == 0, "cut off");
+    lib$movc5(&n, "vwx", NULL, &n, line);
+    ok(memcmp(line, "vwx**", 5) == 0, "without a character where none is needed");
     lib$movc3(&n, line, line + 1);
     ok(memcmp(line, "vvwx*", 5) == 0, "over itself");
     is(lib$sfree1_dd(&to), SS$_NORMAL, "freed");
@@ -234,8 +247,9 @@ static const struct {
 static void bits(void)
 {
     unsigned char memory[16], before[16];
+    int longs[2] __attribute__((aligned(8))) = {0, 0};
     int a[3] = {-1, -1, 0}, b[3] = {1, 0, 0}, sum[3], three = 3, position = 4, found = 0, zero = 0;
-    int most[2] = {-1, INT_MAX}, least[2] = {0, INT_MIN};
+    int most[2] = {-1, INT_MAX}, least[2] = {0, INT_MIN}, minus = -1;
     unsigned char eight = 8;
     short word = 32767, one = 1, sign = 0;
 
@@ -257,6 +271,15 @@ static void bits(void)
            "a field of %d bits at %d", size, fields[i].position);
     }
     memset(memory, 0, sizeof(memory));
+    is(_BBSSI(37, longs), 0, "bit 37 of longwords");
+    is(__TESTBITSSI(longs, 37), 1, "was set");
+    ok(longs[0] == 0 && longs[1] == 32, "it is bit 5 of the second");
+    is(_BBCCI(37, longs), 0, "it was not clear");
+    is(__TESTBITCCI(longs, 37), 1, "it was");
+    is(__INTERLOCKED_TESTBITSS_QUAD(longs, 63), 0, "the last of a quadword");
+    is(__INTERLOCKED_TESTBITCC_QUAD(longs, 63), 0, "was set");
+    ok(longs[0] == 0 && longs[1] == 0, "and is not any more");
+    ok(_leadz(0) == 64 && _leadz(1) == 63 && _trailz(0) == 64 && _trailz(8) == 3, "zeros");
     memory[1] = 2;
     is(lib$ffs(&position, &eight, memory, &found), SS$_NORMAL, "a bit that is set");
     is(found, 9, "where it is");
@@ -266,8 +289,8 @@ static void bits(void)
     is(found, 8, "behind the field");
     is(lib$bbssi(&found, memory), 0, "set");
     is(lib$bbssi(&found, memory), 1, "it was");
-    is(lib$bbcci(&found, memory), 0, "cleared");
-    is(lib$bbcci(&found, memory), 1, "it was");
+    is(lib$bbcci(&found, memory), 1, "cleared");
+    is(lib$bbcci(&found, memory), 0, "it was");
     is(memory[1], 2, "no other bit");
     is(lib$addx(a, b, sum, &three), SS$_NORMAL, "a sum of three longwords");
     ok(sum[0] == 0 && sum[1] == 0 && sum[2] == 1, "with its carry");
@@ -277,7 +300,8 @@ static void bits(void)
     is(lib$subx(least, b, sum), SS$_INTOVF, "a difference that is too small");
     is(lib$addx(most, least, sum), SS$_NORMAL, "different signs");
     ok(sum[0] == -1 && sum[1] == -1, "-1");
-    is(lib$adawi(&one, &word, &sign), SS$_INTOVF, "a word overflows");
+    is(lib$subx(a, b, sum, &minus), LIB$_INVARG, "less than no longwords");
+    is(lib$adawi(&one, &word, &sign), LIB$_INTOVF, "a word overflows");
     ok(word == -32768 && sign == -1, "to the least");
 }
 

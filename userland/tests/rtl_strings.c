@@ -80,6 +80,7 @@ static void builds(void)
     char two_letters[] = "ab";
     STRING s = {0, DSC$K_DTYPE_T, DSC$K_CLASS_D, 0}, a = string(two_letters), b = string("cde");
     STRING blanks = string("word \t "), big = {65535, DSC$K_DTYPE_T, DSC$K_CLASS_S, 0};
+    struct dsc64$descriptor_d s_64 = {1, DSC64$K_DTYPE_T, DSC64$K_CLASS_D, -1, 0, 0};
     unsigned short n;
     int four = 4, minus = -1, two = 2;
 
@@ -88,12 +89,18 @@ static void builds(void)
     is(str$concat(&s, &s, &s), STR$_NORMAL, "itself twice");
     ok(holds(&s, "abcdeababcdeab"), "doubled");
     is(str$append(&a, &b), STR$_TRU, "no room in a fixed string");
-    is(str$concat(&s), STR$_NORMAL, "of nothing");
+    str$free1_dx(&s);
     is(str$append(&s, &b), STR$_NORMAL, "appended");
     is(str$prefix(&s, &a), STR$_NORMAL, "and put before it");
     ok(holds(&s, "abcde"), "both");
     big.dsc$a_pointer = calloc(1, 65535);
-    is(str$concat(&s, &a, &big), STR$_STRTOOLON, "too long");
+    is(str$concat(&s_64, &a, &big), STR$_NORMAL, "more than 65,535 characters");
+    is(s_64.dsc64$q_length, 65537, "which a long descriptor can have");
+    is(str$get1_dx_64(&(const unsigned __int64){70000}, &s_64), STR$_NORMAL, "and 70,000");
+    is(s_64.dsc64$q_length, 70000, "are there");
+    is(str$copy_r_64(&s_64, &(const unsigned __int64){3}, "xyz"), STR$_NORMAL, "and three");
+    ok(s_64.dsc64$q_length == 3 && memcmp(s_64.dsc64$pq_pointer, "xyz", 3) == 0, "xyz");
+    is(str$free1_dx(&s_64), STR$_NORMAL, "freed");
     free(big.dsc$a_pointer);
     is(str$upcase(&s, &b), STR$_NORMAL, "capital letters");
     ok(holds(&s, "CDE"), "CDE");
@@ -123,6 +130,8 @@ static void compares(void)
     STRING upper = string("ABC"), none = string(""), c = string("c"), bc = string("bc");
     int three = 3, ten = 10, before = -3;
 
+    is(str$position(&a, &none, &three), 3, "nothing, from the third on");
+    is(str$position(&a, &none, &ten), 4, "or behind the end");
     is(str$compare(&a, &b), -1, "less");
     is(str$compare(&b, &a), 1, "greater");
     is(str$compare(&a, &padded), 0, "blanks do not count");
@@ -145,7 +154,8 @@ static void memory(void)
     int size = 100, wrong = 50, zero = 0, negative = -1, fixed = LIB$K_VM_FIXED, page = 512;
     int flags = LIB$M_VM_GET_FILL1 | LIB$M_VM_BOUNDARY_TAGS, limit = 2, kind = 5, odd = 3;
     unsigned int zone, other, bad = 77, nought = 0;
-    __int64 much = 1L << 62, some = 4000, zone_64;
+    __int64 much = 1L << 62, some = 4000, zone_64, eight_64 = 8;
+    int unknown = 256, eight = 8, four = 4;
     char *p = NULL, *q, *start;
 
     is(lib$get_vm(&size, &p), SS$_NORMAL, "100 bytes");
@@ -159,7 +169,7 @@ static void memory(void)
     is(lib$get_vm(&zero, &p), LIB$_BADBLOSIZ, "no bytes");
     is(lib$get_vm(&negative, &p), LIB$_BADBLOSIZ, "less than none");
     is(lib$get_vm_64(&much, &p), LIB$_INSVIRMEM, "more than there is");
-    is(lib$get_vm(&size, &p, &bad), LIB$_BADZONE, "no zone");
+    is(lib$get_vm(&size, &p, &bad), LIB$_BADBLOADR, "no zone");
     is(lib$delete_vm_zone(&nought), LIB$_INVOPEZON, "zone 0 stays");
     is(lib$create_vm_zone(&zone, 0, 0, &flags, 0, 0, 0, &page, &limit), SS$_NORMAL, "a zone");
     is(lib$get_vm(&size, &p, &zone), SS$_NORMAL, "100 bytes of it");
@@ -183,7 +193,7 @@ static void memory(void)
     size = 901;
     is(lib$get_vm(&size, &p, &other), LIB$_BADBLOSIZ, "a larger one");
     is(lib$delete_vm_zone(&zone), SS$_NORMAL, "deleted");
-    is(lib$delete_vm_zone(&zone), LIB$_BADZONE, "and gone");
+    is(lib$delete_vm_zone(&zone), LIB$_BADBLOADR, "and gone");
     is(lib$delete_vm_zone(&other), SS$_NORMAL, "the other one too");
     is(lib$create_vm_zone(&zone, &kind), LIB$_INVARG, "no such algorithm");
     is(lib$create_vm_zone(&zone, 0, 0, 0, 0, 0, 0, &odd), LIB$_INVARG, "no such alignment");
@@ -192,7 +202,12 @@ static void memory(void)
     is(lib$reset_vm_zone_64(&zone_64), SS$_NORMAL, "freed with the rest");
     is(lib$free_vm_64(&some, &p, &zone_64), LIB$_BADBLOADR, "and gone");
     is(lib$delete_vm_zone_64(&zone_64), SS$_NORMAL, "deleted with it");
-    is(lib$reset_vm_zone_64(&zone_64), LIB$_BADZONE, "which leaves no zone");
+    is(lib$reset_vm_zone_64(&zone_64), LIB$_BADBLOADR, "which leaves no zone");
+    is(lib$create_vm_zone(&zone, 0, 0, &unknown), LIB$_INVARG, "a flag that there is not");
+    is(lib$create_vm_zone(&zone, 0, 0, 0, 0, 0, &eight, &four), SS$_NORMAL, "of longwords");
+    is(lib$delete_vm_zone(&zone), SS$_NORMAL, "deleted");
+    is(lib$create_vm_zone_64(&zone_64, 0, 0, 0, 0, 0, &eight_64), LIB$_INVARG,
+       "not in the form for octawords");
 }
 
 /* What the algorithms want, and a zone that is not extended. */
@@ -201,7 +216,7 @@ static void zones(void)
     int quick = LIB$K_VM_QUICK_FIT, frequent = LIB$K_VM_FREQ_SIZES, fixed = LIB$K_VM_FIXED;
     int none = 0, one = 1, sixteen = 16, seventeen = 17, most = 128, more = 129;
     __int64 algorithm = LIB$K_VM_QUICK_FIT, lists = 128, flags = LIB$M_VM_NO_EXTEND, pages = 2;
-    __int64 zone_64, size = 1000, small = 24;
+    __int64 zone_64, size = 1000, small = 16;
     unsigned int zone;
     void *p;
 
@@ -221,7 +236,8 @@ static void zones(void)
     is(lib$create_vm_zone_64(&zone_64, &algorithm, &lists, &flags, 0, &pages), SS$_NORMAL,
        "from two pagelets");
     is(lib$get_vm_64(&size, &p, &zone_64), SS$_NORMAL, "1,000 bytes");
-    is(lib$get_vm_64(&small, &p, &zone_64), SS$_NORMAL, "and 24");
+    is(lib$get_vm_64(&small, &p, &zone_64), SS$_NORMAL,
+       "and 16, since sizes are multiples of that");
     is(lib$get_vm_64(&small, &p, &zone_64), LIB$_INSVIRMEM, "which is all of it");
     is(lib$delete_vm_zone_64(&zone_64), SS$_NORMAL, "deleted with its blocks");
 }

@@ -63,7 +63,7 @@ int main(void)
     printf("a wrong size %s\n", status == LIB$_BADBLOSIZ ? "is refused" : "?");
     check(lib$delete_vm_zone(&zone));
     printf("the zone is %s\n",
-           lib$get_vm(&size, &job, &zone) == LIB$_BADZONE ? "deleted" : "still there");
+           lib$get_vm(&size, &job, &zone) == LIB$_BADBLOADR ? "deleted" : "still there");
     status = lib$ediv(&thousand, &total, &quotient, &remainder);
     check(status);
     printf("%d million and %d bytes\n", quotient, remainder);

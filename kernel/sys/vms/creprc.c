@@ -316,10 +316,11 @@ static bool finish(struct event_request *r)
 {
     const struct completion *c = container_of(r, struct completion, request);
 
+    /* Whoever waits for this longword sees a 0 as SS$_NORMAL (LIB$SPAWN, completion status). */
     if (c->status)
-        (void)copyout_u32(c->status, (uint32_t)r->status);
+        (void)copyout_u32(c->status, r->status ? (uint32_t)r->status : cond_value(SS$_NORMAL));
     if (c->ended)
-        (void)copyout_u32(c->ended, 1); /* the value may be 0 */
+        (void)copyout_u32(c->ended, 1); /* a word of the value may be 0 */
     return true;
 }
 

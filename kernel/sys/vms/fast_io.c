@@ -75,7 +75,7 @@ static cond_t create(vaddr_t first, uint64_t npages, uint64_t *handle)
  *   SS$_NOBUFOBJID      the process does not hold VMS$BUFFER_OBJECT_USER
  *   SS$_EXBUFOBJLM      more pages than MAXBOBMEM leaves, or one may have; 256 buffer objects
  *   SS$_PAGTYPVIO       pages that are not private, or cannot be written
- *   SS$_NOPRIV          CBO$M_RETSVA is for inner modes
+ *   SS$_NOPRIV          CBO$M_RETSVA and CBO$M_SVA_32 are for inner modes
  *   SS$_BADPARAM        other flags; a length of 0
  *   SS$_IVACMODE, SS$_ACCVIO, SS$_INSFMEM, SS$_INSFARG, SS$_TOO_MANY_ARGS
  */
@@ -94,7 +94,7 @@ cond_t vms_create_bufobj_64(uint64_t block)
     if (status == SS$_NORMAL)
         status = vms_probe_quad(a[HANDLE], false);
     if (status == SS$_NORMAL && (uint32_t)a[FLAGS])
-        status = (uint32_t)a[FLAGS] == CBO$M_RETSVA ? SS$_NOPRIV : SS$_BADPARAM;
+        status = (uint32_t)a[FLAGS] & ~(CBO$M_RETSVA | CBO$M_SVA_32) ? SS$_BADPARAM : SS$_NOPRIV;
     if (status == SS$_NORMAL && !a[LENGTH])
         status = SS$_BADPARAM;
     if (status == SS$_NORMAL && !user_range_ok(a[START], a[LENGTH]))

@@ -18,7 +18,7 @@ static void full(const struct mega_accounting *m)
 {
     struct accdef a;
 
-    memcpy(&a, m->message, sizeof(a));
+    memcpy(&a, m->message, ACC$K_TERMLEN);
     printf("Process %u, %s, owner %u, user %u, status %%X%08X\n", a.acc$l_pid, m->name,
            a.acc$l_owner, m->uid, a.acc$l_finalsts);
     printf("    Buffered I/O count: %12lu      Peak working set size: %12u\n",
@@ -38,7 +38,7 @@ static void line(const struct mega_accounting *m)
 {
     struct accdef a;
 
-    memcpy(&a, m->message, sizeof(a));
+    memcpy(&a, m->message, ACC$K_TERMLEN);
     printf("%5u %-15s %5u ", a.acc$l_pid, m->name, m->uid);
     print_duration(m->cpu_ns);
     putchar(' ');

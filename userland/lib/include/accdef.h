@@ -3,7 +3,8 @@
 #ifndef ACCDEF_H
 #define ACCDEF_H
 
-#define ACC$K_TERMLEN 84
+#define ACC$K_TERMLEN 84 /* of the message, which ends with the owner */
+#define ACC$C_TERMLEN 84
 
 typedef struct _accdef {
     unsigned short acc$w_msgtyp; /* MSG$_DELPROC */
@@ -23,6 +24,8 @@ typedef struct _accdef {
     unsigned int acc$l_volumes;
     unsigned int acc$q_login[2];
     unsigned int acc$l_owner;
+    char acc$t_job_name[8]; /* of batch jobs: not here */
+    char acc$t_job_que[16];
 } ACCDEF;
 
 /* The name without __NEW_STARLET. */

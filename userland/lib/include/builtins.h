@@ -19,8 +19,10 @@
 /* Bits that are set, their parity, zeros before the first and behind the last one. */
 #define _popcnt(n) ((long)__builtin_popcountl(n))
 #define _poppar(n) ((long)__builtin_parityl(n))
-#define _leadz(n)  ((n) ? (long)__builtin_clzl(n) : 64L)
-#define _trailz(n) ((n) ? (long)__builtin_ctzl(n) : 64L)
+static inline long mega_leading(uint64_t n) { return n ? (long)__builtin_clzl(n) : 64L; }
+static inline long mega_trailing(uint64_t n) { return n ? (long)__builtin_ctzl(n) : 64L; }
+#define _leadz(n)  mega_leading((uint64_t)(n))
+#define _trailz(n) mega_trailing((uint64_t)(n))
 
 #define MEGA_LONG(at) ((volatile int *)(at))
 #define MEGA_QUAD(at) ((volatile int64_t *)(at))
@@ -87,14 +89,32 @@
 #define _InterlockedCompareExchange64_rel(at, to, from) \
     _InterlockedCompareExchange64_acq(at, to, from)
 
-/* Set or clear a bit of the longword. They return what the bit was; a retry count may follow. */
-#define __TESTBITSSI(at, bit, ...) ((__ATOMIC_OR_LONG(at, 1u << (bit)) >> (bit)) & 1)
-#define __TESTBITCCI(at, bit, ...) ((__ATOMIC_AND_LONG(at, ~(1u << (bit))) >> (bit)) & 1)
-/* Of the quadword: was it set already, was it clear already? */
-#define __INTERLOCKED_TESTBITSS_QUAD(at, bit) \
-    ((int)(__ATOMIC_OR_QUAD(at, 1ul << (bit)) >> (bit)) & 1)
-#define __INTERLOCKED_TESTBITCC_QUAD(at, bit) \
-    (~(int)(__ATOMIC_AND_QUAD(at, ~(1ul << (bit))) >> (bit)) & 1)
+/* Set a bit of a longword, and tell whether it was set already; clear it, and tell whether it was
+ * clear already. The bit may be one of the longwords behind; a retry count may follow. */
+static inline int mega_set_bit(volatile int *at, unsigned bit)
+{
+    return (int)((unsigned)__ATOMIC_OR_LONG(at + bit / 32, 1u << bit % 32) >> bit % 32 & 1);
+}
+static inline int mega_clear_bit(volatile int *at, unsigned bit)
+{
+    return (int)(~(unsigned)__ATOMIC_AND_LONG(at + bit / 32, ~(1u << bit % 32)) >> bit % 32 & 1);
+}
+#define __TESTBITSSI(at, bit, ...) mega_set_bit(MEGA_LONG(at), (unsigned)(bit))
+#define __TESTBITCCI(at, bit, ...) mega_clear_bit(MEGA_LONG(at), (unsigned)(bit))
+/* The names of the instructions of the VAX. */
+#define _BBSSI(bit, at) __TESTBITSSI(at, bit)
+#define _BBCCI(bit, at) __TESTBITCCI(at, bit)
+/* The same of a quadword. */
+static inline int mega_set_bit_64(volatile int64_t *at, unsigned bit)
+{
+    return (int)((uint64_t)__ATOMIC_OR_QUAD(at, 1ul << bit % 64) >> bit % 64 & 1);
+}
+static inline int mega_clear_bit_64(volatile int64_t *at, unsigned bit)
+{
+    return (int)(~(uint64_t)__ATOMIC_AND_QUAD(at, ~(1ul << bit % 64)) >> bit % 64 & 1);
+}
+#define __INTERLOCKED_TESTBITSS_QUAD(at, bit) mega_set_bit_64(MEGA_QUAD(at), (unsigned)(bit))
+#define __INTERLOCKED_TESTBITCC_QUAD(at, bit) mega_clear_bit_64(MEGA_QUAD(at), (unsigned)(bit))
 #define __INTERLOCKED_TESTBITSS_QUAD_RETRY(at, bit, retry, status) \
     MEGA_RETRY(retry, status, __INTERLOCKED_TESTBITSS_QUAD(at, bit))
 #define __INTERLOCKED_TESTBITCC_QUAD_RETRY(at, bit, retry, status) \

@@ -83,7 +83,14 @@ enum {
 struct FAB {
     unsigned char fab$b_bid, fab$b_bln;
     unsigned short fab$w_ifi;
-    unsigned int fab$l_fop;
+    union {
+        unsigned int fab$l_fop;
+        struct {
+            unsigned : 17;
+            unsigned fab$v_ufo : 1;
+            unsigned : 14;
+        };
+    };
     unsigned int fab$l_sts; /* out: the status */
     unsigned int fab$l_stv; /* out: the channel, or a second status */
     unsigned int fab$l_alq; /* out: blocks of the file; not of a disk */

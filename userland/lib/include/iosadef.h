@@ -11,6 +11,8 @@ typedef unsigned __int64 FANDLE;
 /* The name without __NEW_STARLET. */
 #if defined(MEGALITH_DIALECT_H) && !defined(__NEW_STARLET)
 #define iosa _iosa
+typedef struct _iosa _iosa;
+typedef FANDLE fandle;
 #endif
 
 #endif

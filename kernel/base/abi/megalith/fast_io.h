@@ -5,7 +5,9 @@
 
 /* Flags of $CREATE_BUFOBJ_64. */
 #define CBO$M_RETSVA 0x1 /* return addresses of system space: inner modes only */
+#define CBO$M_SVA_32 0x4 /* where they have 32 bits: as well */
 #define CBO$V_RETSVA 0
+#define CBO$V_SVA_32 2
 
 /* Flags of $IO_SETUP. */
 #define FIO$M_EXPEDITE    0x1 /* has no effect but needs a privilege: all requests have one queue */

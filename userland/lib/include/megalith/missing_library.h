@@ -57,7 +57,8 @@ MEGA_MISSING(lib$traverse_tree_64) MEGA_MISSING(lib$trim_filespec) MEGA_MISSING(
 MEGA_MISSING(lib$uid_to_ascii) MEGA_MISSING(lib$verify_vm_zone) MEGA_MISSING(lib$verify_vm_zone_64)
 
 MEGA_MISSING(str$add) MEGA_MISSING(str$analyze_sdesc_64) MEGA_MISSING(str$divide)
-MEGA_MISSING(str$mul) MEGA_MISSING(str$recip) MEGA_MISSING(str$round)
+MEGA_MISSING(str$compare_multi) MEGA_MISSING(str$mul) MEGA_MISSING(str$recip)
+MEGA_MISSING(str$round)
 /* clang-format on */
 
 #ifdef __cplusplus
