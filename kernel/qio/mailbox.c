@@ -232,6 +232,7 @@ static void count(struct mailbox_channel *c, bool comes)
     const bool of[SIDES] = {[READERS] = c->qio.readable, [WRITERS] = c->qio.writable};
     struct mailbox *b = c->box;
     bool changed[SIDES];
+    uint64_t until;
     ipl_t ipl = spin_lock(&b->lock);
 
     for (unsigned side = 0; side < SIDES; side++) {
@@ -240,10 +241,13 @@ static void count(struct mailbox_channel *c, bool comes)
         b->users[side] = before + (of[side] ? comes ? 1 : UINT32_MAX : 0);
         changed[side] = !before != !b->users[side];
     }
+    until = b->order;
     spin_unlock(&b->lock, ipl);
     for (unsigned side = 0; side < SIDES; side++)
-        if (changed[side])
-            mailbox_side_changed(b, side, !comes);
+        if (changed[side] && comes)
+            mailbox_post_all(b, &b->waits[side], until, qio_status(SS$_NORMAL, 0, 0));
+        else if (changed[side])
+            mailbox_side_ended(b, side);
 }
 
 static void deassign(struct qio_channel *q)

@@ -178,17 +178,17 @@ bool mailbox_queue_kept_locked(struct mailbox *b, unsigned side, struct list *qu
                                struct list *own, struct io_request *r);
 /* Take r off all lists. */
 void mailbox_detach_locked(struct mailbox *b, struct io_request *r);
-/* Complete all requests that are on a queue now, one in a hold. Those that come meanwhile, because
- * an AST asks again, stay. */
-void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t answer);
+/* Complete all requests of a queue that were on it when b->order was `until`, one in a hold. The
+ * order is read in the hold in which the news is seen: whoever asks later looks for himself, and
+ * may find that what is told here has been and gone. */
+void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t until, uint64_t answer);
 /* End the requests that are on a channel's list now, one in a hold. drop: they complete with
  * nothing, because they are for attention. */
 void mailbox_end_own(struct mailbox *b, struct list *own, bool drop);
 /* End what a channel has asked for, and (close) let it begin nothing any more. */
 void mailbox_cancel(struct qio_channel *c, enum qio_cancel why);
-/* There is a first channel of this side, or (end) no channel of it any more: complete who waits for
- * that. */
-void mailbox_side_changed(struct mailbox *b, unsigned side, bool end);
+/* There is no channel of this side any more: complete who waits for that. */
+void mailbox_side_ended(struct mailbox *b, unsigned side);
 
 /* ---- mailbox_read.c ---- */
 

@@ -143,9 +143,10 @@ void mailbox_deliver(struct mailbox *b)
 
 enum outcome { COMPLETE, MORE, QUEUED, CLOSED, FULL };
 
-/* One step of a read that has been begun. */
+/* One step of a read that has been begun. *until gets the order of the last request that a queued
+ * read is news for. */
 static enum outcome read_step(struct mailbox_channel *c, const struct mailbox_read *w,
-                              struct io_request *r)
+                              struct io_request *r, uint64_t *until)
 {
     struct mailbox *b = c->box;
     enum outcome outcome = COMPLETE;
@@ -169,6 +170,7 @@ static enum outcome read_step(struct mailbox_channel *c, const struct mailbox_re
         mailbox_queue_locked(b, &b->reads, &c->own, r);
         outcome = QUEUED;
     }
+    *until = b->order;
     spin_unlock(&b->lock, ipl);
     return outcome;
 }
@@ -181,6 +183,7 @@ cond_t mailbox_read(struct qio_channel *q, const struct mailbox_who *who,
     uint32_t length = (uint32_t)MIN(MIN(w->length, most), (uint64_t)MAILBOX_MSG_MAX);
     enum outcome outcome;
     struct io_request *r;
+    uint64_t until;
     cond_t status;
 
     if (length && probe_write(w->buffer, length) != 0)
@@ -194,7 +197,7 @@ cond_t mailbox_read(struct qio_channel *q, const struct mailbox_who *who,
     r->event.finish = finish;
     /* Any number of messages in portions: if the thread is to end, its read is a shorter one. */
     do {
-        outcome = read_step(c, w, r);
+        outcome = read_step(c, w, r, &until);
     } while (outcome == MORE && copy_taken(r) && !thread_killed());
     switch (outcome) {
     case CLOSED:
@@ -202,7 +205,7 @@ cond_t mailbox_read(struct qio_channel *q, const struct mailbox_who *who,
         mailbox_request_drop(r);
         return outcome == FULL ? SS$_EXQUOTA : SS$_NOPRIV;
     case QUEUED: /* r may be gone already */
-        mailbox_post_all(c->box, &c->box->attention[READERS], 0);
+        mailbox_post_all(c->box, &c->box->attention[READERS], until, 0);
         mailbox_deliver(c->box);
         return SS$_NORMAL;
     default:
@@ -242,13 +245,16 @@ static bool take_line(struct mailbox *b, uint32_t pid, uint64_t n, struct line *
     return m != NULL;
 }
 
-/* A thread begins or ends to wait for a line, as requests for attention see it. */
-static void count_waiting(struct mailbox *b, bool begins)
+/* A thread begins or ends to wait for a line, as requests for attention see it. Returns the order
+ * of the last of them. */
+static uint64_t count_waiting(struct mailbox *b, bool begins)
 {
     ipl_t ipl = spin_lock(&b->lock);
+    uint64_t until = b->order;
 
     b->nlines += begins ? 1 : UINT32_MAX;
     spin_unlock(&b->lock, ipl);
+    return until;
 }
 
 /* Take a line, waiting for it. False: interrupted. */
@@ -257,8 +263,8 @@ static bool wait_for_line(struct mailbox *b, uint32_t pid, uint64_t n, struct li
     bool taken = false;
     struct waiter w;
 
-    count_waiting(b, true);
-    mailbox_post_all(b, &b->attention[READERS], 0); /* it is a read that finds no message */
+    /* It is a read that finds no message. */
+    mailbox_post_all(b, &b->attention[READERS], count_waiting(b, true), 0);
     do {
         wait_enqueue(&b->lines, &w);
         taken = take_line(b, pid, n, l);

@@ -116,18 +116,8 @@ static struct io_request *first_until(const struct list *queue, uint64_t order)
     return r && r->order <= order ? r : NULL;
 }
 
-static uint64_t order_now(struct mailbox *b)
+void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t until, uint64_t answer)
 {
-    ipl_t ipl = spin_lock(&b->lock);
-    uint64_t order = b->order;
-
-    spin_unlock(&b->lock, ipl);
-    return order;
-}
-
-void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t answer)
-{
-    uint64_t until = order_now(b);
     struct io_request *r;
 
     do {
@@ -143,6 +133,15 @@ void mailbox_post_all(struct mailbox *b, struct list *queue, uint64_t answer)
 }
 
 /* ---- the end of requests ---- */
+
+static uint64_t order_now(struct mailbox *b)
+{
+    ipl_t ipl = spin_lock(&b->lock);
+    uint64_t order = b->order;
+
+    spin_unlock(&b->lock, ipl);
+    return order;
+}
 
 /* Take the message of r, which nobody has read, out of the queue; NULL: it has none. The caller
  * gives it up. Lock held. */
@@ -194,15 +193,11 @@ void mailbox_end_own(struct mailbox *b, struct list *own, bool drop)
 
 /* ---- ends ---- */
 
-void mailbox_side_changed(struct mailbox *b, unsigned side, bool end)
+void mailbox_side_ended(struct mailbox *b, unsigned side)
 {
     struct mailbox_message *m;
     struct io_request *r;
 
-    if (!end) {
-        mailbox_post_all(b, &b->waits[side], qio_status(SS$_NORMAL, 0, 0));
-        return;
-    }
     do {
         ipl_t ipl = spin_lock(&b->lock);
         struct list *l = b->users[side] ? NULL : list_first(&b->watched[side]);

@@ -35,12 +35,14 @@ static enum outcome put(struct mailbox *b, struct mailbox_channel *c, struct mai
     return outcome;
 }
 
-/* Is there a message for which no read waits? */
-static bool is_left(struct mailbox *b)
+/* Is there a message for which no read waits? *until gets the order of the last request that this
+ * is news for. */
+static bool is_left(struct mailbox *b, uint64_t *until)
 {
     ipl_t ipl = spin_lock(&b->lock);
     bool left = !list_empty(&b->messages) && list_empty(&b->reads);
 
+    *until = b->order;
     spin_unlock(&b->lock, ipl);
     return left;
 }
@@ -56,14 +58,23 @@ static bool is_left(struct mailbox *b)
  *   writer A: put, a read waits       writer B: put, the same read waits
  *   deliver: the read has A's
  *                                     deliver: no read; B's message is left, and told of
+ *
+ * Both may see that it is left. If A is late then, B's message may have been read, and a request
+ * made that waits for another one:
+ *
+ *   A: is_left                        B: is_left, tells; the message is read
+ *                                     a new request (its order is higher)
+ *   tells nobody
  */
 static void announce(struct mailbox *b)
 {
+    uint64_t until;
+
     mailbox_deliver(b);
     (void)wake_one(&b->lines);
     poll_notify(&b->polled, POLLIN | POLLRDNORM);
-    if (is_left(b))
-        mailbox_post_all(b, &b->attention[WRITERS], 0);
+    if (is_left(b, &until))
+        mailbox_post_all(b, &b->attention[WRITERS], until, 0);
 }
 
 static uint32_t readers_of(struct mailbox *b)
@@ -98,7 +109,7 @@ static cond_t write_message(struct mailbox_channel *c, const struct mailbox_writ
     if (w->now)
         event_post_self(&r->event, qio_status(SS$_NORMAL, length, 0));
     else if (w->check && !readers_of(b)) /* the last one has gone before r was on the list */
-        mailbox_side_changed(b, READERS, true);
+        mailbox_side_ended(b, READERS);
     return SS$_NORMAL;
 }
 
