@@ -417,8 +417,12 @@ run: kernel initrd ## boot an interactive shell (ARGS='...' goes to scripts/run)
 
 # With T='-k name' only what the chosen tests need is built.
 TEST_NEEDS := all host-tests fuzzers test-kernel ubsan races counting
-test: $(if $(T),needed,$(TEST_NEEDS)) ## run every test (T='-k name' chooses some)
-	$(Q)$(PYTEST) $(if $(T),,--durations=20 --durations-min=1) $(T)
+test: $(if $(T),needed,$(TEST_NEEDS)) ## the tests, in ten minutes (T='-k name' chooses some of all)
+	$(Q)$(PYTEST) $(if $(T),,--short --durations=20 --durations-min=1) $(T)
+
+.PHONY: test-all
+test-all: $(TEST_NEEDS) ## every test, also what tests/lib/long.py names, in twenty minutes
+	$(Q)$(PYTEST) --durations=20 --durations-min=1 $(T)
 
 .PHONY: needed check crash
 needed: | $(SETUP_TESTS)

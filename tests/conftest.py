@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lib import choice, guest, limits, order, processes
+from lib import choice, guest, limits, long, order, processes
 from lib.guest import Done, run_guest
 from megalith.run.paths import TOP
 from megalith.verify.records import found, write_figures
@@ -40,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="give guest programs so many times their time: the kernel is slow (make test-races)",
     )
     parser.addoption("--check", action="store_true", help="only what `make check` runs")
+    parser.addoption("--short", action="store_true", help="only what `make test` runs")
     parser.addoption("--limits", action="store_true", help="only tests with time limits")
     parser.addoption(
         "--needs",
@@ -97,6 +98,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("check"):
         items[:] = filter(choice.checked, items)
+    if config.getoption("short"):
+        items[:] = [item for item in items if not long.is_long(item)]
     if config.getoption("limits"):
         items[:] = filter(limits.limited, items)
     if to := config.getoption("needs"):

@@ -46,8 +46,8 @@ def record_of(source: Path, cpus: int | None, number: int = 0) -> Path:
 
 
 def first_cpus(source: Path) -> int | None:
-    """The first number of CPUs with which test_guest.py runs it."""
-    return None if "--smp" in marked(source, "RUN") else 1
+    """A number of CPUs with which `make test` runs it."""
+    return None if "--smp" in marked(source, "RUN") else 4
 
 
 def keep(source: Path, cpus: int | None, output: str, number: int = 0) -> None:

@@ -168,7 +168,7 @@ def full() -> list[Case]:
 
 
 def quick() -> list[Case]:
-    """The same kinds of cases, as small as they can be, for `make test`."""
+    """The same kinds of cases, as small as they can be, for `make test-all`."""
     few = (2, 4)
     return [
         Case("fig4", 1, (Run(32, few),)),

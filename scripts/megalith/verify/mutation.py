@@ -40,7 +40,7 @@ RESULTS = BUILD / "mutation/results.json"
 BASELINE = BUILD / "mutation/baseline.json"
 EQUIVALENT = TOP / "tests/mutation/equivalent.json"
 SAMPLE = TOP / "tests/mutation/sample.json"
-SAMPLE_SIZE = 10  # mutants that `make test` plants again
+SAMPLE_SIZE = 10  # mutants that `make test-all` plants again
 SAMPLE_SECONDS = 0.4  # longest time of the test that kills one of these
 CPU_FACTOR, CPU_LEAST = 3, 1.0  # a test that takes so many times longer counts as hung
 WALL_LIMIT = 40.0  # seconds, for a test that waits for ever
@@ -338,7 +338,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="at a time (default: 2)")
     parser.add_argument("--again", action="store_true", help="survivors only, once more")
     parser.add_argument("--afresh", action="store_true", help="forget what was known")
-    parser.add_argument("--bless", action="store_true", help="choose what make test plants")
+    parser.add_argument("--bless", action="store_true", help="choose what make test-all plants")
     parser.add_argument("--show", action="store_true", help="plant nothing, show what is known")
     args = parser.parse_args()
     there = {mutant.key for file in all_files() for mutant in mutants(file)}

@@ -78,7 +78,7 @@ class Bug:
     file: str
     old: str
     new: str
-    checks: tuple[str, ...]  # all must find it; `make test` runs the first
+    checks: tuple[str, ...]  # all must find it; `make test-all` runs the first
 
     def apply(self, text: str) -> str:
         count = text.count(self.old)
@@ -491,7 +491,9 @@ def main(arguments: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(prog="scripts/planted", description=__doc__.partition("\n\n")[0])
     p.add_argument("names", nargs="*", metavar="NAME", help="bugs; without, all")
     p.add_argument(
-        "--quick", action="store_true", help="only the first check of each bug, as `make test` does"
+        "--quick",
+        action="store_true",
+        help="only the first check of each, as `make test-all` does",
     )
     p.add_argument("--check", action="append", metavar="CHECK", help="run this, not those named")
     p.add_argument("--list", action="store_true", help="what there is")

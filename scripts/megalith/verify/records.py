@@ -38,9 +38,9 @@ def write_figures(
 ) -> Path:
     """Writes build/verification/NAME.json (or `path`).
 
-    `form` is "quick" (what `make test` runs), "full", or "short": a full run in less than its usual
-    time. A quick run never replaces the figures of a full one; it goes to NAME-quick.json, and a
-    short one to NAME-short.json, which no page uses. `figures` are numbers that the run measured,
+    `form` is "quick" (what `make test-all` runs), "full", or "short": a full run in less than its
+    usual time. A quick run never replaces the figures of a full one; it goes to NAME-quick.json,
+    and a short one to NAME-short.json, which no page uses. `figures` are numbers that the run measured,
     by the label under which they are shown; `found` are sentences about its findings.
     """
     if form not in FORMS:

@@ -31,7 +31,7 @@ class Tool:
     title: str
     names: tuple[str, ...]  # of the records; one that ends in * means all with that beginning
     full: str  # the command of the long form
-    quick: str  # the file of tests in `make test`
+    quick: str  # the file of tests in `make test-all`
     what: str
     found: tuple[str, ...] = ()  # of tests/found, besides what the records carry
     corpus: bool = False  # and what tests/fuzz/found says
@@ -50,7 +50,7 @@ TOOLS = (
     Tool(
         "Lock order",
         ("locks",),
-        "make test",
+        "make test-all",
         "test_crash.py",
         "Every kernel checks at every acquisition the ranks of spinlocks and mutexes, the IPL, "
         "and the locks that may not be held. A violation is a panic that names both places. The "
@@ -77,7 +77,7 @@ TOOLS = (
     Tool(
         "References and leaks",
         ("leaks",),
-        "make test",
+        "make test-all",
         "test_leaks.py",
         "Every run of a guest test ends with a count of pages, blocks of both pools, threads, "
         "stacks, inodes, quotas and sections, which is compared with the count before the first "
@@ -87,7 +87,7 @@ TOOLS = (
     Tool(
         "Allocation failure",
         ("allocation-failure",),
-        "make test",
+        "make test-all",
         "test_allocation_failure.py",
         "For each service and system call, every allocation inside it is made to fail in turn. "
         "The state afterwards must be the state before, and the call must return the right "
@@ -100,7 +100,7 @@ TOOLS = (
         "test_fuzz.py",
         "libFuzzer runs the kernel's own sources under the address and undefined-behaviour "
         "sanitizers, and compares them with models or with an encoder of the format. In `make "
-        "test` each fuzzer must find a planted bug.",
+        "test-all` each fuzzer must find a planted bug.",
         corpus=True,
     ),
     Tool(
@@ -175,7 +175,7 @@ TOOLS = (
     Tool(
         "The analyzer",
         ("sda",),
-        "make test",
+        "make test-all",
         "test_sda.py",
         "The displays of `sda` on a live machine and on its saved state are the same, and `sda "
         "validate` finds deliberate damage.",
@@ -187,7 +187,7 @@ HEAD = """# Verification
 Which checks were run, how much they covered, and what they found. Every figure on this page was
 written by a run ([measured/verification.json](measured/verification.json), by `scripts/verification
 --bless`); none was typed. "Full" is the long form of a check, run by the command given; "quick" is
-the form that is part of every `make test`.
+the form that is part of every `make test-all`.
 After the date comes the commit that was tested (with a + if files differed from it).
 """
 

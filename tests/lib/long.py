@@ -1,0 +1,67 @@
+"""Which tests `make test` leaves to `make test-all`.
+
+`make test` has ten minutes on two CPUs, and each subject in it once. What is left out says more of
+the same: the same program on fewer CPUs, a disk's other formats, sizes; or it looks at the checks
+themselves, by planting what they must find, at tools for study, or waits for the clock of the host.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+REASONS = {
+    "A program of the guest is run on four CPUs, not on one and two as well.": (
+        r"test_guest\.py::test_guest\[\w+-[12]\]",
+        r"test_guest\.py::test_guest\[(killed|killed_mappings|killed_crowds|process_limit)-own\]",
+        r"test_guest\.py::test_guest\[(lock_crowd-own1|killed-own1|fair-own2)\]",
+        r"test_conformance\.py::test_conformance\[1\]",
+        r"test_ext4_write\.py::test_calls\[1\]",
+        r"test_paging\.py::test_calls\[[12]-",
+    ),
+    "Checks that must find what is planted.": (
+        r"test_planted\.py::test_(a_bug|a_copy|each_named)",
+        r"test_leaks\.py::test_a_leak_is_found\[(?!page)",
+        r"test_models\.py::",
+        r"test_mutation\.py::",
+        r"test_fuzz\.py::test_planted_bug",
+        r"test_crash\.py::",
+        r"test_crashes\.py::test_reports",
+        r"test_ubsan\.py::",
+    ),
+    "The same with other formats, sizes and loads.": (
+        r"test_ext4_write\.py::test_(tree\[(?!default)|many_stores|steps)",
+        r"test_disks\.py::test_load\[[12]",
+        r"test_share\.py::test_folder\[4",
+        r"test_walk\.py::test_(soak_in|random_walk_repeats\[\]|random_walk_in)",
+        r"test_paging\.py::test_(shared|load|tables)",
+        r"test_sections\.py::test_(27_gib|level_2_pages|private|hundred)",
+        r"test_model\.py::",
+    ),
+    "They wait, for a slow disk or a host that stands still.": (
+        r"test_disks\.py::test_(fast_io|qio|aio)_(slow|silent)",
+        r"test_system_disk\.py::test_disk_that_does",
+        r"test_watchdog\.py::test_a_host",
+        r"test_entropy\.py::test_bytes_are",
+        r"test_terminal\.py::test_(nothing_is_lost|a_full)",
+    ),
+    "Tools for measuring and studying, pages of documentation.": (
+        r"test_processes\.py::test_interrupts",
+        r"test_build\.py::test_(second_make|chosen_tests)",
+        r"test_tracing\.py::test_(samples|monitor_records|contention|pc_samples|displays)",
+        r"test_tb_run\.py::test_(the_guest_reads|what_is_announced)",
+        r"test_(tb|tb_figures|tbmap|explore|saved|coverage)\.py::",
+        r"test_replay\.py::(?!test_replay_is_the)",
+        r"test_sda\.py::test_document",
+        r"test_sessions\.py::test_sessions\[(?!README|tour)",
+        r"test_sessions\.py::test_commands\[(explore|memmap)",
+    ),
+}
+
+
+def is_long(item: pytest.Item) -> bool:
+    if item.path.name == "test_bench.py" and "quick" in getattr(item, "fixturenames", ()):
+        return True  # a quick run of `make bench`
+    name = f"{item.path.name}::{item.name}"
+    return any(re.match(pattern, name) for patterns in REASONS.values() for pattern in patterns)
