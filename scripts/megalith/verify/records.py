@@ -40,8 +40,8 @@ def write_figures(
 
     `form` is "quick" (what `make test-all` runs), "full", or "short": a full run in less than its
     usual time. A quick run never replaces the figures of a full one; it goes to NAME-quick.json,
-    and a short one to NAME-short.json, which no page uses. `figures` are numbers that the run measured,
-    by the label under which they are shown; `found` are sentences about its findings.
+    and a short one to NAME-short.json, which no page uses. `figures` are numbers that the run
+    measured, by the label under which they are shown; `found` are sentences about its findings.
     """
     if form not in FORMS:
         raise ValueError(f"form is one of {FORMS}, not {form!r}")
