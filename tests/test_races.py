@@ -61,6 +61,13 @@ def test_kernel_without_the_detector_reports_nothing() -> None:
     assert not races_in(done.console)
 
 
+def test_asts_come_without_a_race() -> None:
+    words = marked(TOP / "userland/tests/ast_load.c", "ARGS")
+    done = run_guest("/tests/ast_load", *words, smp=2, options=OPTIONS, timeout=150, races=True)
+    check_tap(done.expect(0).text)
+    assert not races_in(done.console)
+
+
 def test_programs_run_without_a_race() -> None:
     begin = time.monotonic()
     passed = 0

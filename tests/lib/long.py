@@ -15,7 +15,7 @@ REASONS = {
     "A program of the guest is run on four CPUs, not on one and two as well.": (
         r"test_guest\.py::test_guest\[\w+-[12]\]",
         r"test_guest\.py::test_guest\[(killed|killed_mappings|killed_crowds|process_limit)-own\]",
-        r"test_guest\.py::test_guest\[(lock_crowd-own1|killed-own1|fair-own2)\]",
+        r"test_guest\.py::test_guest\[(lock_crowd-own1?|killed-own1|fair-own2?|killed_crowds-own1)\]",
         r"test_conformance\.py::test_conformance\[1\]",
         r"test_ext4_write\.py::test_calls\[1\]",
         r"test_paging\.py::test_calls\[[12]-",
@@ -29,12 +29,14 @@ REASONS = {
         r"test_crash\.py::",
         r"test_crashes\.py::test_reports",
         r"test_ubsan\.py::",
+        r"test_races\.py::test_programs",
+        r"test_planted\.py::test_a_check_that",
     ),
     "The same with other formats, sizes and loads.": (
         r"test_ext4_write\.py::test_(tree\[(?!default)|many_stores|steps)",
         r"test_disks\.py::test_load\[[12]",
         r"test_share\.py::test_folder\[4",
-        r"test_walk\.py::test_(soak_in|random_walk_repeats\[\]|random_walk_in)",
+        r"test_walk\.py::test_(soak_in|random_walk_repeats|random_walk_in)",
         r"test_paging\.py::test_(shared|load|tables)",
         r"test_sections\.py::test_(27_gib|level_2_pages|private|hundred)",
         r"test_model\.py::",
@@ -48,20 +50,25 @@ REASONS = {
     ),
     "Tools for measuring and studying, pages of documentation.": (
         r"test_processes\.py::test_interrupts",
-        r"test_build\.py::test_(second_make|chosen_tests)",
-        r"test_tracing\.py::test_(samples|monitor_records|contention|pc_samples|displays)",
+        r"test_tracing\.py::test_(samples|monitor_|contention|pc_samples|displays|bad_commands)",
         r"test_tb_run\.py::test_(the_guest_reads|what_is_announced)",
-        r"test_(tb|tb_figures|tbmap|explore|saved|coverage)\.py::",
+        r"test_(tb|tbmap|explore|saved|coverage)\.py::",
+        r"test_memmap\.py::test_every_page",
+        r"test_monitor\.py::test_(any_size|keys_choose|figures_of|processes)",
         r"test_replay\.py::(?!test_replay_is_the)",
-        r"test_sda\.py::test_document",
+        r"test_sda\.py::",
         r"test_sessions\.py::test_sessions\[(?!README|tour)",
         r"test_sessions\.py::test_commands\[(explore|memmap)",
     ),
 }
 
 
+# What is long because of what it is given: a quick run of `make bench`, a copy of the tree.
+LONG_FIXTURES = {"test_bench.py": "quick", "test_build.py": "copy"}
+
+
 def is_long(item: pytest.Item) -> bool:
-    if item.path.name == "test_bench.py" and "quick" in getattr(item, "fixturenames", ()):
-        return True  # a quick run of `make bench`
+    if LONG_FIXTURES.get(item.path.name) in getattr(item, "fixturenames", ()):
+        return True
     name = f"{item.path.name}::{item.name}"
     return any(re.match(pattern, name) for patterns in REASONS.values() for pattern in patterns)
