@@ -89,6 +89,7 @@ UHOLD := -Wl,-u,__wrap_malloc \
 HSANITIZE := $(if $(COVERAGE),--coverage -fprofile-update=atomic,\
 	-fsanitize=address$(comma)undefined -fno-sanitize-recover=all)
 HCFLAGS := -std=gnu11 $(if $(COVERAGE),-O0,-O1) -g $(HSANITIZE) -fno-omit-frame-pointer $(WARNINGS) -Wno-unknown-pragmas
+# The headers of -idirafter count as the system's, so that they are dependencies with -MD only.
 HCPPFLAGS := -Itests/host/include -I. -idirafter userland/lib/include \
 	-idirafter kernel/base/abi -D__MEGALITH_HOST__
 
@@ -365,7 +366,7 @@ host-tests: $(HOST_TESTS) ## build the unit tests that run on this machine
 $(K)/host/obj/%.c.o: %.c $(K)/flags/host | $(SETUP_TESTS)
 	$(call say,HOSTCC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(HOSTCC) $(HCFLAGS) $(HCPPFLAGS) -MD -MP -c $< -o $@
 
 # Sources that include libext2fs's headers, and the library, for a program with the line "// EXT2FS".
 HOST_EXT2FS := $(patsubst %,$(K)/host/obj/$(EXT2FS)/lib/ext2fs/%.c.o,$(EXT2FS_SRC))
@@ -397,7 +398,7 @@ host-tests: $(TSAN_TESTS)
 $(K)/host/tsan/%.c.o: %.c $(K)/flags/host | $(SETUP_TESTS)
 	$(call say,HOSTCC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(HOSTCC) $(TCFLAGS) $(HCPPFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(HOSTCC) $(TCFLAGS) $(HCPPFLAGS) -MD -MP -c $< -o $@
 
 define tsan_test
 $(K)/host/$(1): $(patsubst %,$(K)/host/tsan/%.o,tests/host/$(1).c $(HOST_COMMON) $(call host_sources,$(1)))
@@ -416,12 +417,12 @@ run: kernel initrd ## boot an interactive shell (ARGS='...' goes to scripts/run)
 	$(Q)scripts/run --any-end $(ARGS)
 
 # With T='-k name' only what the chosen tests need is built.
-TEST_NEEDS := all host-tests fuzzers test-kernel ubsan races counting
+TEST_NEEDS := all host-tests fuzzers test-kernel races
 test: $(if $(T),needed,$(TEST_NEEDS)) ## the tests, in ten minutes (T='-k name' chooses some of all)
 	$(Q)$(PYTEST) $(if $(T),,--short --durations=20 --durations-min=1) $(T)
 
 .PHONY: test-all
-test-all: $(TEST_NEEDS) ## every test, also what tests/lib/long.py names, in twenty minutes
+test-all: $(TEST_NEEDS) ubsan counting ## every test, also what tests/lib/long.py names, in twenty minutes
 	$(Q)$(PYTEST) --durations=20 --durations-min=1 $(T)
 
 .PHONY: needed check crash

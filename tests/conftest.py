@@ -99,7 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("check"):
         items[:] = filter(choice.checked, items)
     if config.getoption("short"):
-        items[:] = [item for item in items if not long.is_long(item)]
+        items[:] = long.short(items)
     if config.getoption("limits"):
         items[:] = filter(limits.limited, items)
     if to := config.getoption("needs"):

@@ -259,7 +259,9 @@ int f(int *at, long *quad)
     sum += _BBCCI(status++, at);
     return sum + (int)(_popcnt(7) + _leadz(1) + _trailz(8) + _poppar(3)) + status;
 }
-_Static_assert(_popcnt(7ul) == 3 && ACC$C_TERMLEN == 84, "bits");
+_Static_assert(_leadz(0ul) == 64 && _trailz(8ul) == 3 && _popcnt(7ul) == 3, "bits");
+long zeros = _leadz(1ul);
+_Static_assert(ACC$C_TERMLEN == 84, "of the message");
 _iosa *area; /* as programs of Fast I/O name them */
 fandle handle;
 struct FAB fab = {.fab$v_ufo = 1};

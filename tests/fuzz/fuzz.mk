@@ -37,13 +37,13 @@ FUZZ_RENAMED = if objdump -h $@ | grep -E ' \.(data|bss)( |\.[^r])'; then rm $@;
 $(B)/fuzz/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP_TESTS)
 	$(call say,FUZZCC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(HCPPFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link $(HCPPFLAGS) -MD -MP -c $< -o $@
 	$(if $(filter $(FUZZ_COMMON),$<),,$(Q)$(FUZZ_RENAME) $@ && $(FUZZ_RENAMED))
 
 $(B)/fuzz/cover/obj/%.c.o: %.c $(B)/flags/fuzz | $(SETUP_TESTS)
 	$(call say,FUZZCC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_COVER) $(HCPPFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(FUZZCC) $(FUZZ_CFLAGS) $(FUZZ_COVER) $(HCPPFLAGS) -MD -MP -c $< -o $@
 	$(if $(filter $(FUZZ_COMMON),$<),,$(Q)$(FUZZ_RENAME) $@)
 
 # $(1): the name, $(2): cover/ or nothing, $(3): flags of the link.

@@ -264,7 +264,7 @@ int mega$info(unsigned item, __int64 index, void *buffer, unsigned __int64 lengt
                                                 .peak_pages = PAGES,
                                                 .buffered_io = COUNT,
                                                 .direct_io = COUNT};
-        memcpy(a.accounting.message, &message, sizeof(message));
+        memcpy(a.accounting.message, &message, ACC$K_TERMLEN);
         strcpy(a.accounting.name, "share_section_2");
         break;
     }

@@ -15,31 +15,30 @@ REASONS = {
     "A program of the guest is run on four CPUs, not on one and two as well.": (
         r"test_guest\.py::test_guest\[\w+-[12]\]",
         r"test_guest\.py::test_guest\[(killed|killed_mappings|killed_crowds|process_limit)-own\]",
-        r"test_guest\.py::test_guest\[(lock_crowd-own1?|killed-own1|fair-own2?|killed_crowds-own1)\]",
-        r"test_conformance\.py::test_conformance\[1\]",
-        r"test_ext4_write\.py::test_calls\[1\]",
+        r"test_guest\.py::test_guest\[(lock_crowd-own|killed-own1|fair-own1?)\]",
+        r"test_(conformance|ext4|ext4_write|large_memory|locks)\.py::.*[[-][12]\]",
+        r"test_(model|run|sections|tb_run|tracing)\.py::.*[[-][12]\]",
         r"test_paging\.py::test_calls\[[12]-",
     ),
     "Checks that must find what is planted.": (
         r"test_planted\.py::test_(a_bug|a_copy|each_named)",
-        r"test_leaks\.py::test_a_leak_is_found\[(?!page)",
+        r"test_leaks\.py::test_a_leak_is_found\[(?!page\])",
         r"test_models\.py::",
         r"test_mutation\.py::",
         r"test_fuzz\.py::test_planted_bug",
-        r"test_crash\.py::",
+        r"test_crash\.py::test_(crash\[(?!--panic.*4\])|breach_of_lock_rules\[(?!spin_rank\]))",
         r"test_crashes\.py::test_reports",
         r"test_ubsan\.py::",
         r"test_races\.py::test_programs",
         r"test_planted\.py::test_a_check_that",
     ),
     "The same with other formats, sizes and loads.": (
-        r"test_ext4_write\.py::test_(tree\[(?!default)|many_stores|steps)",
+        r"test_ext4_write\.py::test_((tree|steps)\[(?!default)|many_stores)",
         r"test_disks\.py::test_load\[[12]",
         r"test_share\.py::test_folder\[4",
         r"test_walk\.py::test_(soak_in|random_walk_repeats|random_walk_in)",
-        r"test_paging\.py::test_(shared|load|tables)",
-        r"test_sections\.py::test_(27_gib|level_2_pages|private|hundred)",
-        r"test_model\.py::",
+        r"test_paging\.py::test_(shared|load\[4|one)",
+        r"test_sections\.py::test_(27_gib|level_2_pages.*1000)",
     ),
     "They wait, for a slow disk or a host that stands still.": (
         r"test_disks\.py::test_(fast_io|qio|aio)_(slow|silent)",
@@ -67,8 +66,18 @@ REASONS = {
 LONG_FIXTURES = {"test_bench.py": "quick", "test_build.py": "copy"}
 
 
-def is_long(item: pytest.Item) -> bool:
-    if LONG_FIXTURES.get(item.path.name) in getattr(item, "fixturenames", ()):
-        return True
-    name = f"{item.path.name}::{item.name}"
-    return any(re.match(pattern, name) for patterns in REASONS.values() for pattern in patterns)
+def short(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Those of all tests that are not long. A pattern that fits no test is an error."""
+    patterns = [pattern for patterns in REASONS.values() for pattern in patterns]
+    unused = set(patterns)
+    kept = []
+    for item in items:
+        name = f"{item.path.name}::{item.name}"
+        fitting = [pattern for pattern in patterns if re.match(pattern, name)]
+        unused.difference_update(fitting)
+        given = LONG_FIXTURES.get(item.path.name) in getattr(item, "fixturenames", ())
+        if not fitting and not given:
+            kept.append(item)
+    if unused:
+        raise pytest.UsageError(f"tests/lib/long.py: no test is called {', '.join(unused)}")
+    return kept

@@ -1,5 +1,5 @@
 /* Strings and characters: the LIB$ routines, which return what the STR$ routines signal. */
-#include "descriptor.h"
+#include "string_result.h"
 
 #include <libdef.h>
 #include <rtl/characters.h>
@@ -53,6 +53,16 @@ int lib$analyze_sdesc(const void *descriptor, unsigned short *length, char **add
     return SS$_NORMAL;
 }
 
+/* The string of a descriptor; without one, it is signalled. */
+static bool open_text(const void *descriptor, struct text *text)
+{
+    bool good = mega$text_of(descriptor, text);
+
+    if (!good)
+        (void)mega$string_result(LIB$_INVSTRDES);
+    return good;
+}
+
 unsigned int lib$len(const void *string) { return str$analyze_sdesc(string, 0, 0); }
 
 int lib$char(void *destination, const unsigned char *code)
@@ -62,9 +72,9 @@ int lib$char(void *destination, const unsigned char *code)
 
 unsigned int lib$ichar(const void *string)
 {
-    char *at;
+    struct text text;
 
-    return str$analyze_sdesc(string, 0, &at) ? (unsigned char)*at : 0;
+    return open_text(string, &text) && text.length ? (unsigned char)*text.at : 0;
 }
 
 unsigned int lib$index(const void *source, const void *substring)
@@ -80,14 +90,13 @@ unsigned int lib$matchc(const void *substring, const void *source)
 /* Position of the first character that is (wanted) or is not the first one of `character`. */
 static unsigned int find(const void *character, const void *source, bool wanted)
 {
-    char *mark, *at;
-    unsigned length = str$analyze_sdesc(source, 0, &at);
+    struct text mark, from;
 
-    if (str$analyze_sdesc(character, 0, &mark) == 0)
+    if (!open_text(source, &from) || !open_text(character, &mark) || !mark.length)
         return 0;
-    for (unsigned i = 0; i < length; i++)
-        if ((at[i] == *mark) == wanted)
-            return i + 1;
+    for (size_t i = 0; i < from.length; i++)
+        if ((from.at[i] == *mark.at) == wanted)
+            return (unsigned)i + 1;
     return 0;
 }
 
@@ -105,12 +114,13 @@ unsigned int lib$skpc(const void *character, const void *source)
 static unsigned int scan(const void *source, const unsigned char *table, const unsigned char *mask,
                          bool wanted)
 {
-    char *at;
-    unsigned length = str$analyze_sdesc(source, 0, &at);
+    struct text from;
 
-    for (unsigned i = 0; i < length; i++)
-        if (((table[(unsigned char)at[i]] & *mask) != 0) == wanted)
-            return i + 1;
+    if (!open_text(source, &from))
+        return 0;
+    for (size_t i = 0; i < from.length; i++)
+        if (((table[(unsigned char)from.at[i]] & *mask) != 0) == wanted)
+            return (unsigned)i + 1;
     return 0;
 }
 

@@ -67,10 +67,13 @@ int str$copy_r_64(void *destination, const unsigned __int64 *source_length, cons
     return mega$string_store(destination, source, *source_length);
 }
 
-/* Has the destination a length of 16 bits, and is this more? */
+/* Has the destination a length of 16 bits, and is this more? Of an array the size has 32. */
 static bool is_too_long(const void *destination, size_t length)
 {
-    return length > UINT16_MAX && destination && !mega$is_64(destination);
+    struct text text;
+
+    return length > UINT16_MAX && destination && !mega$is_64(destination) &&
+           !(mega$buffer_of(destination, &text) && text.length > UINT16_MAX);
 }
 
 int mega$string_store_all(void *destination, const struct text *parts, int count)

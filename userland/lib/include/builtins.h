@@ -21,8 +21,11 @@
 #define _poppar(n) ((long)__builtin_parityl(n))
 static inline long mega_leading(uint64_t n) { return n ? (long)__builtin_clzl(n) : 64L; }
 static inline long mega_trailing(uint64_t n) { return n ? (long)__builtin_ctzl(n) : 64L; }
-#define _leadz(n)  mega_leading((uint64_t)(n))
-#define _trailz(n) mega_trailing((uint64_t)(n))
+/* Of a constant they are constants. */
+#define _leadz(n) \
+    (__builtin_constant_p(n) ? (n) ? (long)__builtin_clzl(n) : 64L : mega_leading((uint64_t)(n)))
+#define _trailz(n) \
+    (__builtin_constant_p(n) ? (n) ? (long)__builtin_ctzl(n) : 64L : mega_trailing((uint64_t)(n)))
 
 #define MEGA_LONG(at) ((volatile int *)(at))
 #define MEGA_QUAD(at) ((volatile int64_t *)(at))
@@ -90,17 +93,19 @@ static inline long mega_trailing(uint64_t n) { return n ? (long)__builtin_ctzl(n
     _InterlockedCompareExchange64_acq(at, to, from)
 
 /* Set a bit of a longword, and tell whether it was set already; clear it, and tell whether it was
- * clear already. The bit may be one of the longwords behind; a retry count may follow. */
-static inline int mega_set_bit(volatile int *at, unsigned bit)
+ * clear already. The bit may be one of the longwords before or behind; a retry count may follow. */
+static inline int mega_set_bit(volatile int *at, int bit)
 {
-    return (int)((unsigned)__ATOMIC_OR_LONG(at + bit / 32, 1u << bit % 32) >> bit % 32 & 1);
+    return (int)((unsigned)__ATOMIC_OR_LONG(at + (bit >> 5), 1u << (bit & 31)) >> (bit & 31) & 1);
 }
-static inline int mega_clear_bit(volatile int *at, unsigned bit)
+static inline int mega_clear_bit(volatile int *at, int bit)
 {
-    return (int)(~(unsigned)__ATOMIC_AND_LONG(at + bit / 32, ~(1u << bit % 32)) >> bit % 32 & 1);
+    unsigned mask = 1u << (bit & 31);
+
+    return !((unsigned)__ATOMIC_AND_LONG(at + (bit >> 5), ~mask) & mask);
 }
-#define __TESTBITSSI(at, bit, ...) mega_set_bit(MEGA_LONG(at), (unsigned)(bit))
-#define __TESTBITCCI(at, bit, ...) mega_clear_bit(MEGA_LONG(at), (unsigned)(bit))
+#define __TESTBITSSI(at, bit, ...) mega_set_bit(MEGA_LONG(at), (int)(bit))
+#define __TESTBITCCI(at, bit, ...) mega_clear_bit(MEGA_LONG(at), (int)(bit))
 /* The names of the instructions of the VAX. */
 #define _BBSSI(bit, at) __TESTBITSSI(at, bit)
 #define _BBCCI(bit, at) __TESTBITCCI(at, bit)

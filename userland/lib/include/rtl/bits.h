@@ -20,13 +20,14 @@ void lib$insv(const int *source, const int *position, const unsigned char *size,
  * bit behind the field. */
 int lib$ffs(const int *position, const unsigned char *size, const void *base, int *found);
 int lib$ffc(const int *position, const unsigned char *size, const void *base, int *found);
-/* Set a bit: was it set? Clear a bit: was it clear? Atomic. */
+/* Set a bit, clear a bit: was it set? Atomic. */
 int lib$bbssi(const int *position, void *base);
 int lib$bbcci(const int *position, void *base);
-/* Add to a word, atomically; *sign is -1, 0 or 1 as the sum. SS$_NORMAL; SS$_INTOVF; SS$_ROPRAND:
- * it is not aligned. */
+/* Add to a word, atomically; *sign is -1, 0 or 1 as the sum. LIB$_NORMAL; LIB$_INTOVF;
+ * SS$_ROPRAND: it is not aligned. */
 int lib$adawi(const short *add, short *sum, short *sign);
-/* Add, subtract numbers of *length longwords, by default 2: SS$_NORMAL, SS$_INTOVF. */
+/* Add, subtract numbers of *length longwords, by default 2: SS$_NORMAL, SS$_INTOVF; LIB$_INVARG:
+ * less than none. */
 int lib$addx(const int *addend, const int *augend, int *sum, const int *length);
 int lib$subx(const int *minuend, const int *subtrahend, int *difference, const int *length);
 

@@ -34,7 +34,8 @@ int (*lib$establish(int (*new_handler)()))();
 int (*lib$revert(void))();
 
 /* Returns 0, or which of the further values, from 1 on, is the same condition as the first,
- * whatever the severity. All are longwords by reference. */
+ * whatever the severity, and, if the first has not the bit STS$M_FAC_SP, whatever the facility. All
+ * are longwords by reference; an address of 0 is passed over. */
 int lib$match_cond(const void *condition_value, ...);
 
 /* To be called by a handler: when that has returned, all procedures are left up to the one in which
