@@ -16,8 +16,8 @@ REASONS = {
         r"test_guest\.py::test_guest\[\w+-[12]\]",
         r"test_guest\.py::test_guest\[(killed|killed_mappings|killed_crowds|process_limit)-own\]",
         r"test_guest\.py::test_guest\[(lock_crowd-own|killed-own1|fair-own1?)\]",
-        r"test_(conformance|ext4|ext4_write|large_memory|locks)\.py::.*[[-][12]\]",
-        r"test_(model|run|sections|tb_run|tracing)\.py::.*[[-][12]\]",
+        r"test_(conformance|ext4|ext4_write|large_memory|locks)\.py::.*[-\[][12]\]",
+        r"test_(model|run|sections|tb_run|tracing)\.py::.*[-\[][12]\]",
         r"test_paging\.py::test_calls\[[12]-",
     ),
     "Checks that must find what is planted.": (

@@ -645,14 +645,18 @@ static void test_short(void)
 static volatile FANDLE shared_fandle;
 static volatile unsigned short shared_chan;
 static unsigned refused; /* services of the other thread with a result of no race */
+static unsigned spoiled; /* status areas that a refused service has changed */
 static bool over;        /* atomic */
 
 static void *perform_all(void *arg)
 {
     (void)arg;
     for (unsigned k = 0; !__atomic_load_n(&over, __ATOMIC_ACQUIRE); k++) {
-        int s = sys$io_perform(shared_fandle, shared_chan, &iosa[k % 32], data, SECTOR, 0);
+        struct _iosa *area = &iosa[k % 32];
+        bool rests = ended(area);
+        int s = sys$io_perform(shared_fandle, shared_chan, area, data, SECTOR, 0);
 
+        spoiled += rests && s != SS$_NORMAL && !ended(area);
         refused += s != SS$_NORMAL && s != SS$_BADFANDLE && s != SS$_IVCHAN && s != SS$_NOPRIV &&
                    s != SS$_EXQUOTA;
     }
@@ -690,6 +694,7 @@ static void test_race(void)
     __atomic_store_n(&over, true, __ATOMIC_RELEASE);
     pthread_join(t, NULL);
     ok(!wrong && !refused, "channels and fandles go away in the middle: %u, %u", wrong, refused);
+    is(spoiled, 0, "a request that is refused leaves its status area as it was");
     /* What the disk had begun when it was cancelled ends in its own time. */
     for (unsigned k = 0; k < 32; k++)
         for (unsigned n = 0; n < 10000 && !ended(&iosa[k]); n++)

@@ -323,8 +323,8 @@ static cond_t begin(struct fast_request *r, const struct perform *p)
     uint32_t function = p->f->setup.function;
     bool write = function == IO$_WRITEVBLK || function == IO$_WRITELBLK;
     vaddr_t astadr = p->f->setup.astadr;
+    uint64_t at, before, zero = 0;
     cond_t status, bad;
-    uint64_t at;
 
     block_transfer_over(&r->disk.transfer);
     disk_request_init(&r->disk, p->c);
@@ -339,6 +339,7 @@ static cond_t begin(struct fast_request *r, const struct perform *p)
     }
     r->status = pin_set_pointer(p->f->iosa, p->iosa);
     r->nbytes = pin_set_pointer(p->f->iosa, p->iosa + offsetof(struct _iosa, iosa$ih_count));
+    before = *r->status;
     *r->status = 0;
     bad = disk_place(p->c, p->block, p->nbytes, write, &at);
     if (unlikely(bad != SS$_NORMAL || !p->nbytes)) {
@@ -348,6 +349,10 @@ static cond_t begin(struct fast_request *r, const struct perform *p)
     }
     status = move(r, p, write, at);
     if (unlikely(status != SS$_NORMAL)) {
+        /* A request that is refused leaves the area as it was, unless another one, for which it is
+         * used too, has ended meanwhile. */
+        (void)__atomic_compare_exchange_n(r->status, &zero, before, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED);
         qio_release_request(r->charged);
         if (astadr)
             event_request_cancel(&r->event);

@@ -190,7 +190,17 @@ static long set_up(void)
 {
     return sys$io_setup(IO$_READVBLK, &data_object, &iosa_object, routine, 0, &fandle);
 }
-static long perform(void) { return sys$io_perform(fandle, chan, iosa, (void *)COLD, PAGE, 1); }
+static long perform(void)
+{
+    struct _iosa *area = iosa;
+    long status;
+
+    area->iosa$l_status = 77;
+    status = sys$io_perform(fandle, chan, iosa, (void *)COLD, PAGE, 1);
+    if (!(status & 1) && area->iosa$l_status != 77)
+        bail_out("a request that was refused has changed its status area");
+    return status;
+}
 static long clean_up(void) { return sys$io_cleanup(fandle); }
 
 #define IO(name_, call_, prepare_, act_, undo_) \
