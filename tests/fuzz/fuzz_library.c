@@ -564,7 +564,11 @@ static void strings(struct fuzz_in *in)
 
         memcpy(made, text.dsc$a_pointer, n = text.dsc$w_length);
         length = text.dsc$w_length;
-        check_store(to, str$copy_r(d, &length, text.dsc$a_pointer), made, n);
+        check_store(to,
+                    start & 1
+                        ? str$copy_r_64(d, &(const unsigned __int64){length}, text.dsc$a_pointer)
+                        : str$copy_r(d, &length, text.dsc$a_pointer),
+                    made, n);
         free(text.dsc$a_pointer);
         break;
     }
@@ -608,7 +612,9 @@ static void strings(struct fuzz_in *in)
         break;
     case 10:
         if (to->class == DSC$K_CLASS_D) {
-            fuzz_check(str$get1_dx(&length, d) == STR$_NORMAL, "str$get1_dx");
+            fuzz_check((start & 1 ? str$get1_dx_64(&(const unsigned __int64){length}, d)
+                                  : str$get1_dx(&length, d)) == STR$_NORMAL,
+                       "str$get1_dx");
             memset(made, 'g', length);
             if (length)
                 memset(memory_of(to), 'g', length);

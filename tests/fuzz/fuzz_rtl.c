@@ -112,9 +112,10 @@ static void zone_create(struct fuzz_in *in, struct zone *z)
 static void zone_empty(struct fuzz_in *in, struct zone *z, bool keep)
 {
     int64_t id = z->id;
-    int status = keep        ? lib$reset_vm_zone(&z->id)
-                 : in_u8(in) ? lib$delete_vm_zone(&z->id)
-                             : lib$delete_vm_zone_64((void *)&id);
+    int status = keep && in_u8(in) & 1 ? lib$reset_vm_zone_64((void *)&id)
+                 : keep                ? lib$reset_vm_zone(&z->id)
+                 : in_u8(in)           ? lib$delete_vm_zone(&z->id)
+                                       : lib$delete_vm_zone_64((void *)&id);
 
     if (z == zone) {
         fuzz_check(status == LIB$_INVOPEZON, "zone 0: %x", (unsigned)status);

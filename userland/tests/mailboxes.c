@@ -676,6 +676,14 @@ static void information(void)
     unsigned short chan = make(77, 1000), length = 0;
     unsigned unit = unit_of(chan);
     int item = DVI$_DEVNAM, wrong = 999;
+    static const struct {
+        int item;
+        unsigned mask;
+    } bits[] = {{DVI$_REC, DEV$M_REC}, {DVI$_CCL, DEV$M_CCL}, {DVI$_TRM, DEV$M_TRM},
+                {DVI$_SHR, DEV$M_SHR}, {DVI$_AVL, DEV$M_AVL}, {DVI$_MBX, DEV$M_MBX},
+                {DVI$_IDV, DEV$M_IDV}, {DVI$_ODV, DEV$M_ODV}};
+    static const int zeros[] = {DVI$_PID, DVI$_ERRCNT, DVI$_STS, DVI$_DEVCHAR2};
+    static const int names[] = {DVI$_FULLDEVNAM, DVI$_ALLDEVNAM, DVI$_TT_PHYDEVNAM};
 
     is(item_of(chan, DVI$_DEVCLASS), DC$_MAILBOX, "the class");
     is(item_of(chan, DVI$_DEVTYPE), DT$_MBX, "the type");
@@ -684,12 +692,24 @@ static void information(void)
     is(item_of(chan, DVI$_MBX), 1, "one of them");
     is(item_of(chan, DVI$_TRM), 0, "another one");
     is(item_of(chan, DVI$_REFCNT), 1, "one channel");
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+        is(item_of(chan, bits[i].item), (item_of(chan, DVI$_DEVCHAR) & bits[i].mask) != 0,
+           "characteristic %X", bits[i].mask);
+    for (size_t i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++)
+        is(item_of(chan, zeros[i]), 0, "item %d is 0", zeros[i]);
     put(chan, IO$M_NOW, "a");
     is(item_of(chan, DVI$_DEVDEPEND), 1, "one message");
     is_status(lib$getdvi(&item, &chan, 0, 0, &string, &length), SS$_NORMAL, "the name");
     snprintf(text, sizeof(text), "_MBA%u:", unit);
     ok(length == strlen(text) && memcmp(string.dsc$a_pointer, text, length) == 0, "is %.*s", length,
        string.dsc$a_pointer);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        item = names[i];
+        is_status(lib$getdvi(&item, &chan, 0, 0, &string, &length), SS$_NORMAL, "another name");
+        ok(length == strlen(text) && memcmp(string.dsc$a_pointer, text, length) == 0, "is %.*s too",
+           length, string.dsc$a_pointer);
+    }
+    item = DVI$_DEVNAM;
     is_status(lib$getdvi(&wrong, &chan, 0, &unit), SS$_BADPARAM, "no such item");
     is_status(lib$getdvi(&item, 0, &no_device, 0, &string), SS$_NOSUCHDEV, "no such device");
     length = 48;

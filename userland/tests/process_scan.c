@@ -19,6 +19,7 @@
 #include <statedef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <tap.h>
@@ -370,6 +371,52 @@ static void commands(void)
     is(lib$spawn(&sleeper, 0, 0, &flags, 0, 0, (int *)8), SS$_ACCVIO, "nowhere for the status");
 }
 
+/* ---- without memory ---- */
+
+/* What allocates in these routines is malloc(), which here gets no more of the system, and has
+ * nothing left. */
+static void without_memory(void)
+{
+    static char text[1000];
+    STRING record = {sizeof(text), DSC$K_DTYPE_T, DSC$K_CLASS_S, text}, command = string("true");
+    ILE3 criteria[] = {NAMED("SCAN_A", 0), END};
+    unsigned int context = 0;
+    int scanned, spawned, put, timer;
+    unsigned int handle = 0;
+    struct rlimit was, none;
+    void *list = NULL, *p;
+
+    memset(text, '#', sizeof(text));
+    getrlimit(RLIMIT_AS, &was);
+    none = was;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_AS, &none);
+    /* Small blocks that were freed are kept by their sizes. */
+    for (size_t size = 1 << 20; size >= 16; size = size > 2048 ? size / 2 : size - 16)
+        while ((p = malloc(size))) {
+            *(void **)p = list;
+            list = p;
+        }
+    scanned = sys$process_scan(&context, criteria);
+    spawned = lib$spawn(&command);
+    put = lib$put_output(&record);
+    timer = lib$init_timer(&handle);
+    while ((p = list)) {
+        list = *(void **)p;
+        free(p);
+    }
+    setrlimit(RLIMIT_AS, &was);
+    is(scanned, SS$_INSFMEM, "a scan without memory");
+    is(context, 0, "has no context");
+    is(spawned, LIB$_INSVIRMEM, "no command");
+    is(put, LIB$_FATERRLIB, "no record that is long");
+    ok(timer == SS$_NORMAL || timer == LIB$_INSVIRMEM, "a timer, or no memory for it: %d", timer);
+    if (timer == SS$_NORMAL)
+        lib$free_timer(&handle);
+    is(sys$process_scan(&context, criteria), SS$_NORMAL, "with memory there is one again");
+    sys$process_scan(&context);
+}
+
 int main(int argc, char **argv)
 {
     pid_t a, b;
@@ -396,5 +443,6 @@ int main(int argc, char **argv)
     commands();
     waits();
     records();
+    without_memory();
     return tap_done();
 }

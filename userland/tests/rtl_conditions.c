@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <str$routines.h>
+#include <strdef.h>
 #include <string.h>
 #include <stsdef.h>
 #include <sys/mman.h>
@@ -541,6 +543,49 @@ static void lines(void)
        "shows the PC");
 }
 
+/* ---- what STR$ routines signal ---- */
+
+static struct dsc$descriptor_s long_string = {65535, DSC$K_DTYPE_T, DSC$K_CLASS_S, 0};
+static struct dsc$descriptor_s odd = {3, DSC$K_DTYPE_T, 77, (char *)"abc"};
+static struct dsc$descriptor_d dynamic = {0, DSC$K_DTYPE_T, DSC$K_CLASS_D, 0};
+
+static int too_long(void)
+{
+    lib$establish(lib$sig_to_ret);
+    return str$concat(&dynamic, &long_string, &long_string);
+}
+
+static int no_source(void)
+{
+    lib$establish(lib$sig_to_ret);
+    return str$concat(&dynamic);
+}
+
+static int no_substring(void)
+{
+    int at, which;
+
+    lib$establish(lib$sig_to_ret);
+    return str$find_first_substring(&long_string, &at, &which);
+}
+
+static int of_no_class(void)
+{
+    lib$establish(lib$sig_to_ret);
+    return str$copy_dx(&dynamic, &odd);
+}
+
+static void strings(void)
+{
+    long_string.dsc$a_pointer = calloc(1, 65535);
+    is(too_long(), STR$_STRTOOLON, "more than 65,535 characters are signalled");
+    is(no_source(), STR$_WRONUMARG, "no source, too");
+    is(no_substring(), STR$_WRONUMARG, "and no substring");
+    is(of_no_class(), STR$_ILLSTRCLA, "and a descriptor of no string");
+    is(dynamic.dsc$w_length, 0, "nothing is stored");
+    free(long_string.dsc$a_pointer);
+}
+
 int main(void)
 {
     int condition = SS$_NOPRIV, same = SS$_NOPRIV | 1, other = SS$_ABORT;
@@ -579,6 +624,7 @@ int main(void)
     is(lib$match_cond(&condition, &other, &same), 2, "the same condition, of other severity");
     is(lib$match_cond(&condition, &other), 0, "none");
     is(lib$match_cond(&condition, 0, &same), 2, "an address of 0 is no condition");
+    strings();
     lines();
     return tap_done();
 }

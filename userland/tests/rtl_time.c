@@ -208,7 +208,8 @@ static void parts(void)
     static const unsigned int units[] = {1428, 9999, 9999 * 24 + 23, (9999 * 24 + 23) * 60 + 59,
                                          ((9999 * 24 + 23) * 60 + 59) * 60 + 59};
     long end = time_of("31-DEC-2009 23:59:59.99"), leap = time_of("31-DEC-2008 23:59:59.99");
-    long first = time_of("1-JAN-2008 0:0:0.0"), longest = -(10000 * DAY - 1), day = -DAY, time;
+    long first = time_of("1-JAN-2008 0:0:0.0"), longest = -(10000 * DAY - 1), day = -DAY, time,
+         other;
     unsigned int op, result;
     float f;
     int n = 3;
@@ -223,6 +224,9 @@ static void parts(void)
     is(lib$cvtf_from_internal_time(&op, &f, &day), LIB$_NORMAL, "a day");
     ok(f > 0.142856f && f < 0.142858f, "is a seventh of a week");
     is(lib$cvtf_to_internal_time(&op, &f, &time), LIB$_NORMAL, "a seventh of a week");
+    is(lib$cvts_to_internal_time(&op, &f, &other), LIB$_NORMAL, "the other name");
+    is(other, time, "of the same");
+    is(lib$cvts_from_internal_time(&op, &f, &time), LIB$_NORMAL, "and back");
     ok(time > day - SECOND && time < day + SECOND, "is a day, as exact as a float is");
     is(lib$cvt_from_internal_time(&op, &result, &day), LIB$_INVOPER, "a fraction as an integer");
     op = LIB$K_DELTA_DAYS;
