@@ -1,8 +1,9 @@
 """Which tests `make test` leaves to `make test-all`.
 
-`make test` has ten minutes on two CPUs, and each subject in it once. What is left out says more of
-the same: the same program on fewer CPUs, a disk's other formats, sizes; or it looks at the checks
-themselves, by planting what they must find, at tools for study, or waits for the clock of the host.
+`make test` has ten minutes on two CPUs. What is left out mostly says more of the same: the same
+program on fewer CPUs, a disk's other formats, sizes; or it looks at the checks themselves, by
+planting what they must find, at tools for study, or waits for the clock of the host. Left out
+altogether are the models, mutation, UBSan, coverage, the analyzer and the explorer.
 """
 
 from __future__ import annotations
